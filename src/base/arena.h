@@ -37,6 +37,8 @@ GLIA_MUST_USE glia_status glia_add_size(size_t a, size_t b, size_t *out);
 // Sizes of our own: aborts on overflow.
 size_t glia_array_bytes(size_t count, size_t element);
 
+uint32_t glia_vec_grown(uint32_t capacity);  // twice the capacity, at least 8; aborts past 2^32 items
+
 // A growable array: `struct { type *items; uint32_t count, capacity; }`. VEC_PUSH evaluates to the new item's address.
 #define VEC(type)                                                                                                  \
     struct {                                                                                                       \
@@ -46,7 +48,7 @@ size_t glia_array_bytes(size_t count, size_t element);
 #define VEC_PUSH(v)                                                                                                \
     (*({                                                                                                           \
         if ((v)->count == (v)->capacity) {                                                                         \
-            (v)->capacity = (v)->capacity ? (v)->capacity * 2 : 8;                                                 \
+            (v)->capacity = glia_vec_grown((v)->capacity);                                                         \
             (v)->items = glia_realloc((v)->items, glia_array_bytes((v)->capacity, sizeof *(v)->items));            \
         }                                                                                                          \
         &(v)->items[(v)->count++];                                                                                 \
