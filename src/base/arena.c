@@ -144,17 +144,19 @@ void *glia_arena_alloc(glia_arena *a, size_t size)
     return glia_arena_alloc_aligned(a, size, ALIGN_DEFAULT);
 }
 
-char *glia_arena_strndup(glia_arena *a, const char *s, size_t n)
+static char *copy_text(glia_arena *a, const char *s, size_t length)
 {
-    const size_t length = strnlen(s, n);
-    char *copy = glia_arena_alloc(a, length + 1);
-    memcpy(copy, s, length);
-    return copy;                        // the arena's bytes are zero: terminated
+    return memcpy(glia_arena_alloc(a, length + 1), s, length);      // the arena's bytes are zero: terminated
 }
 
 char *glia_arena_strdup(glia_arena *a, const char *s)
 {
-    return glia_arena_strndup(a, s, SIZE_MAX);
+    return copy_text(a, s, strlen(s));
+}
+
+char *glia_arena_strndup(glia_arena *a, const char *s, size_t n)
+{
+    return copy_text(a, s, strnlen(s, n));
 }
 
 char *glia_arena_printf(glia_arena *a, const char *format, ...)

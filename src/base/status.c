@@ -67,7 +67,7 @@ glia_status glia_status_make(glia_code code, const char *file, int line, const c
 
 glia_status glia_status_pass(glia_status s, const char *file, int line)
 {
-    if (!s) return NULL;
+    BUG_ON(!s);
     if (s->places < TRAIL_MAX) s->trail[s->places++] = (place){ file, line };
     free(s->trail_text);
     s->trail_text = NULL;

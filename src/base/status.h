@@ -17,6 +17,7 @@
 
 #define GLIA_MUST_USE __attribute__((warn_unused_result))
 #define GLIA_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#define GLIA_NONNULL __attribute__((returns_nonnull))   // lets the compiler see that TRY and ENSURE leave
 
 typedef enum glia_code {
     GLIA_CODE_OK = 0,
@@ -31,9 +32,9 @@ typedef struct glia_status_s *glia_status;   // NULL is success
 
 // Makes a failed status. The text is formatted now; `file` and `line` start the trail. Never returns NULL.
 GLIA_MUST_USE glia_status glia_status_make(glia_code code, const char *file, int line, const char *format, ...)
-    GLIA_PRINTF(4, 5);
-// Adds a place to the trail (at most 32 are kept) and returns the same status.
-GLIA_MUST_USE glia_status glia_status_pass(glia_status s, const char *file, int line);
+    GLIA_PRINTF(4, 5) GLIA_NONNULL;
+// Adds a place to the trail (at most 32 are kept) and returns the same status, which is a failure (NULL is our bug).
+GLIA_MUST_USE glia_status glia_status_pass(glia_status s, const char *file, int line) GLIA_NONNULL;
 // Puts "prefix: " before the message; returns the same status. For adding the file or the op that was at work.
 GLIA_MUST_USE glia_status glia_status_prefix(glia_status s, const char *format, ...) GLIA_PRINTF(2, 3);
 void glia_status_destroy(glia_status s);     // NULL is fine
