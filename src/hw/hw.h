@@ -63,7 +63,8 @@ typedef struct hw_chip {
 #include "hw/chip_fields.def"
 } hw_chip;
 
-extern const hw_chip hw_inferentia2, hw_trainium1, hw_trainium2, hw_trainium3;
+#define CHIP(symbol) extern const hw_chip hw_##symbol;
+#include "hw/chips.def"
 
 size_t hw_chip_count(void);
 const hw_chip *hw_chip_at(size_t index);                    // in order of generation
@@ -154,6 +155,9 @@ typedef struct hw_instance {
     const hw_price *prices;     // [price_count]
     size_t price_count;
 } hw_instance;
+
+#define INSTANCE(symbol) extern const hw_instance hw_instance_##symbol;
+#include "hw/instances.def"
 
 size_t hw_instance_count(void);
 const hw_instance *hw_instance_at(size_t index);
