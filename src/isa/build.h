@@ -10,12 +10,14 @@ isa_function *isa_function_create(isa_program *p, uint32_t core, const char *nam
 uint32_t isa_tensor_add(isa_program *p, const char *name, isa_tensor_kind kind, num_dtype dtype, int rank,
                         const int64_t *dims);       // row-major; bytes computed; fields may be changed afterwards
 uint32_t isa_slot_global(isa_function *f, const isa_program *p, uint32_t tensor);       // finds or adds the slot
+// `name` is borrowed for the life of the program: a literal or of its arena.
 uint32_t isa_slot_formal(isa_function *f, const char *name, uint64_t bytes, isa_access access);
 uint32_t isa_origin_add(isa_program *p, const char *op, const char *where);             // copies
 isa_table *isa_table_add(isa_program *p, uint32_t core, uint32_t rows, uint32_t formals, uint32_t *index);
 
 // Appends an instruction with the given operands (copied; trailing NONE operands may be left out, absent middle ones
-// are isa_none()) and returns its index. Attributes follow the format's order.
+// are isa_none()) and returns its index. Attributes follow the format's order; the rest are 0. The instruction always
+// has all operands of its format, absent ones with space NONE. `engines` of control is the engine's own bit at first.
 uint32_t isa_emit(isa_function *f, isa_op op, isa_engine engine, int operand_count, const isa_operand *operands,
                   int attr_count, const uint8_t *attrs, uint32_t origin);
 uint32_t isa_emit_dma(isa_function *f, isa_op op, isa_engine issuer, uint8_t queue, isa_operand dst, isa_operand src,

@@ -216,6 +216,9 @@ isa_access isa_operand_access(const isa_insn *i, int slot);
 bool isa_operand_range(const isa_operand *o, int64_t *lo, int64_t *hi);
 
 // ---- layouts ----
+// Every dim's axes are the digits of its index (the finest steps by 1, each further one by the product of those below)
+// and reach its end, so that each element has exactly one place. The functions below need this.
+bool isa_layout_valid(const isa_layout *l, int rank, const int64_t *dims);
 uint64_t isa_layout_elements(const isa_layout *l, int rank, const int64_t *dims);   // with padding
 // Copies between row-major and device order. `size` is the element's bytes. Padding is written as zero.
 void isa_layout_pack(const isa_layout *l, int rank, const int64_t *dims, int size, void *device, const void *plain);
