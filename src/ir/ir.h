@@ -42,7 +42,7 @@ typedef struct ir_shape {
 } ir_shape;
 
 typedef struct ir_literal {         // dense row-major data of an array shape
-    const void *data;               // element 0 first; sub-byte types one element a byte
+    const void *data;               // element 0 first; sub-byte types one element a byte, in its low bits
     size_t size_bytes;
 } ir_literal;
 
@@ -142,6 +142,7 @@ typedef struct ir_builder {
     ir_computation *computation;
     ir_loc loc;                 // given to each new instruction
     glia_status error;          // first error; owned until ir_builder_finish
+    const char *name;           // given to the next instruction and cleared (made unique, copied); NULL: "<op>.<n>"
 } ir_builder;
 
 ir_builder ir_builder_of(ir_computation *c);
@@ -199,8 +200,9 @@ typedef struct ir_value {           // an array value; tuples are flattened to t
 // Runs the entry computation. `inputs` are the entry parameters' leaves, `out` receives the root's leaves, allocated
 // in `arena`. Floats of 32 bits and fewer are computed in fp32 and rounded after each op to the op's dtype; dot and
 // reduce accumulate in fp64 when `precise`, else fp32 in ascending order. Errors: INVALID for shape mismatch, HANG past
-// `while_limit` iterations (0: 1e8).
-typedef struct ir_eval_options { bool precise; int64_t while_limit; } ir_eval_options;
+// `while_limit` iterations (0: 1e8), EXHAUSTED
+// past `memory_limit` bytes of live values (0: the host's memory). Result shapes borrow their dims from the module.
+typedef struct ir_eval_options { bool precise; int64_t while_limit; size_t memory_limit; } ir_eval_options;
 GLIA_MUST_USE glia_status ir_eval(const ir_module *m, const ir_value *inputs, int input_count, glia_arena *arena,
                                   const ir_eval_options *options, ir_value **out, int *out_count);
 
