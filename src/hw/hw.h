@@ -141,7 +141,7 @@ const char *hw_purchase_name(hw_purchase purchase);         // "on-demand", "cap
 typedef struct hw_price {
     hw_purchase purchase;
     hw_fact usd_per_hour;       // of the whole instance; ASSUMED prices say why in `note`
-    const char *region;         // "us-east-1"; "any" for an assumed price
+    const char *region;         // "us-east-1"; "any" for an assumed price, "unstated" where the source names none
     const char *date;           // of the snapshot, "2026-07-20" or "2026-07"
 } hw_price;
 

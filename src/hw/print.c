@@ -69,7 +69,7 @@ void hw_instance_print(const hw_instance *instance, glia_strbuf *out)
     glia_put(out, "prices\n");
     for (size_t i = 0; i < instance->price_count; i++) {
         const hw_price *price = &instance->prices[i];
-        glia_putf(out, "  %-26s %10.4f USD/h  %-12s %-11s %-8s %s%s", hw_purchase_name(price->purchase),
+        glia_putf(out, "  %-26s %10.5f USD/h  %-12s %-11s %-8s %s%s", hw_purchase_name(price->purchase),
                   hw_value(price->usd_per_hour), price->region, price->date,
                   hw_provenance_name(price->usd_per_hour.provenance), price->usd_per_hour.key,
                   price == used ? "   (used unless another is asked for)" : "");
@@ -90,11 +90,11 @@ void hw_list_print(glia_strbuf *out)
                   (int)hw_int(c->cores), hw_value(c->hbm_bytes) / GIB, hw_value(c->hbm_bps) / 1e9,
                   hw_value(c->peak_bf16_flops) / 1e12, hw_value(c->peak_fp8_flops) / 1e12);
     }
-    glia_putf(out, "\n%-22s %-6s %5s %13s %9s  %s\n", "instance", "target", "chips", "logical cores", "USD/h", "price");
+    glia_putf(out, "\n%-22s %-6s %5s %13s %10s  %s\n", "instance", "target", "chips", "logical cores", "USD/h", "price");
     for (size_t i = 0; i < hw_instance_count(); i++) {
         const hw_instance *n = hw_instance_at(i);
         const hw_price *price = hw_instance_price(n);
-        glia_putf(out, "%-22s %-6s %5d %13lld %9.4f  %s, %s, %s%s\n", n->name, n->chip->target, (int)hw_int(n->chips),
+        glia_putf(out, "%-22s %-6s %5d %13lld %10.5f  %s, %s, %s%s\n", n->name, n->chip->target, (int)hw_int(n->chips),
                   (long long)default_logical_cores(n), hw_value(price->usd_per_hour), hw_purchase_name(price->purchase),
                   price->region, price->date, price->usd_per_hour.provenance == HW_ASSUMED ? ", assumed" : "");
     }

@@ -23,7 +23,7 @@ const hw_instance hw_instance_trn1_2xlarge = {
 
 static const hw_price trn1_32xlarge_prices[] = {
     { HW_ON_DEMAND,      FACT(21.50,    USD_PER_HOUR, SRC, "prices:trn1.32xlarge.on_demand"), "us-east-1", "2026-07-20" },
-    { HW_CAPACITY_BLOCK, FACT(9.532,    USD_PER_HOUR, DOC, "prices:trn1.32xlarge.capacity_block"), "us-east-1", "2026-07-22" },
+    { HW_CAPACITY_BLOCK, FACT(9.532,    USD_PER_HOUR, DOC, "prices:trn1.32xlarge.capacity_block"), "unstated", "2026-07-22" },
     { HW_RESERVED_1Y,    FACT(13.22895, USD_PER_HOUR, SRC, "prices:trn1.32xlarge.1y"), "us-east-1", "2026-01" },
     { HW_RESERVED_3Y,    FACT(8.197,    USD_PER_HOUR, DOC, "prices:trn1.32xlarge.3y"), "us-east-1", "2026-08" },
     { HW_SPOT, ASSUME(0.45 * 21.50, USD_PER_HOUR, "prices:trn1.32xlarge.spot",
