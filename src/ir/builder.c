@@ -89,7 +89,7 @@ static ir_inst *append(ir_builder *b, ir_op op, const ir_shape *shape, int count
     if (count) memcpy(copy, operands, (size_t)count * sizeof *copy);
     ir_loc loc = {.file = ir_module_intern(m, b->loc.file), .line = b->loc.line, .column = b->loc.column,
                   .op_name = ir_module_intern(m, b->loc.op_name)};
-    const char *name = b->name ? ir_module_unique_name(m, b->name) : ir_module_fresh_name(m, ir_op_name(op));
+    const char *name = b->name ? ir_module_inst_name(m, b->name) : ir_module_fresh_name(m, op);
     b->name = NULL;
     return ir_inst_append(b->computation, op, name, shape, count, copy, attrs, &loc);
 }

@@ -1,68 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules: an arena, the computations in it, and two string tables.
+// Modules: an arena, the computations in it, and tables of strings and names.
 //
-// Invariant: every name that the module's instructions and computations carry is in `names`, so a new one is unique by
-// one look-up. The tables are behind the public struct (ir_module_impl), since readers have no use for them.
+// Invariant: every name that the module's instructions carry is in `inst_names`, so a new one is unique by one look-up
+// (likewise for computations). The tables are behind the public struct, since readers have no use for them.
 #include "ir/module.h"
 
 #include <string.h>
 
-typedef struct string_table {       // open addressing; slots hold strings of the module's arena
-    const char **slots;
-    uint32_t capacity, count;       // capacity is 0 or a power of two
-} string_table;
+#include "ir/strmap.h"
 
 typedef struct ir_module_impl {
     ir_module module;               // first: a module pointer is an impl pointer
-    string_table strings, names;
+    ir_strmap strings, inst_names, computation_names;   // computations and instructions have a name space each, as in HLO
     uint64_t next_name;
 } ir_module_impl;
 
-static uint64_t hash_bytes(const char *s, size_t n)     // FNV-1a
-{
-    uint64_t h = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < n; i++) h = (h ^ (uint8_t)s[i]) * 0x100000001b3u;
-    return h ^ (h >> 29);
-}
-
-static const char **table_slot(const string_table *t, const char *s, size_t n)
-{
-    uint32_t mask = t->capacity - 1;
-    uint32_t at = (uint32_t)hash_bytes(s, n) & mask;
-    while (t->slots[at] && (strncmp(t->slots[at], s, n) != 0 || t->slots[at][n] != '\0')) at = (at + 1) & mask;
-    return &t->slots[at];
-}
-
-static const char *table_find(const string_table *t, const char *s, size_t n)
-{
-    return t->capacity ? *table_slot(t, s, n) : NULL;
-}
-
-static void table_grow(string_table *t)
-{
-    string_table bigger = {.capacity = t->capacity ? t->capacity * 2 : 64, .count = t->count};
-    bigger.slots = glia_alloc(glia_array_bytes(bigger.capacity, sizeof *bigger.slots));
-    for (uint32_t i = 0; i < t->capacity; i++)
-        if (t->slots[i]) *table_slot(&bigger, t->slots[i], strlen(t->slots[i])) = t->slots[i];
-    glia_free(t->slots);
-    *t = bigger;
-}
-
-static void table_add(string_table *t, const char *s)
-{
-    if ((t->count + 1) * 2 > t->capacity) table_grow(t);
-    *table_slot(t, s, strlen(s)) = s;
-    t->count++;
-}
-
 static ir_module_impl *impl_of(const ir_module *m) { return (ir_module_impl *)(uintptr_t)m; }
+
+const char *ir_module_intern(ir_module *m, const char *s)
+{
+    if (!s || !*s) return "";
+    ir_strmap *strings = &impl_of(m)->strings;
+    const ir_strmap_slot *found = ir_strmap_find(strings, s, strlen(s));
+    if (found) return found->key;
+    const char *copy = glia_arena_strdup(m->arena, s);
+    ir_strmap_add(strings, copy, NULL);
+    return copy;
+}
+
+// HLO's alphabet of names; anything else becomes '_', so that what is printed can be read.
+static char *sanitized(ir_module *m, const char *wanted)
+{
+    bool digit_first = !*wanted || (*wanted >= '0' && *wanted <= '9') || *wanted == '-' || *wanted == '.';
+    char *name = glia_arena_printf(m->arena, "%s%s", digit_first ? "_" : "", wanted);
+    for (char *c = name; *c; c++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-", *c)) *c = '_';
+    return name;
+}
+
+// The first free one of `wanted` (when `exact` allows it), "<wanted>.<n>".
+static const char *take_name(ir_module *m, ir_strmap *taken, const char *wanted, bool exact)
+{
+    const char *name = wanted;
+    while (!exact || ir_strmap_find(taken, name, strlen(name))) {
+        name = glia_arena_printf(m->arena, "%s.%llu", wanted, (unsigned long long)impl_of(m)->next_name++);
+        exact = true;
+    }
+    ir_strmap_add(taken, name, NULL);
+    return name;
+}
+
+const char *ir_module_inst_name(ir_module *m, const char *wanted)
+{
+    return take_name(m, &impl_of(m)->inst_names, sanitized(m, wanted), true);
+}
+
+const char *ir_module_fresh_name(ir_module *m, ir_op op)
+{
+    return take_name(m, &impl_of(m)->inst_names, ir_op_name(op), false);
+}
 
 ir_module *ir_module_create(const char *name)
 {
     ir_module_impl *impl = glia_alloc(sizeof *impl);
     ir_module *m = &impl->module;
     m->arena = glia_arena_create();
-    m->name = ir_module_intern(m, name);
+    m->name = sanitized(m, name && *name ? name : "module");
     m->source = "";
     impl->next_name = 1;
     return m;
@@ -77,8 +80,9 @@ void ir_module_destroy(ir_module *m)
     }
     VEC_FREE(&m->computations);
     VEC_FREE(&m->aliases);
-    glia_free(impl_of(m)->strings.slots);
-    glia_free(impl_of(m)->names.slots);
+    ir_strmap_fini(&impl_of(m)->strings);
+    ir_strmap_fini(&impl_of(m)->inst_names);
+    ir_strmap_fini(&impl_of(m)->computation_names);
     glia_arena_destroy(m->arena);
     glia_free(impl_of(m));
 }
@@ -86,7 +90,7 @@ void ir_module_destroy(ir_module *m)
 ir_computation *ir_computation_create(ir_module *m, const char *name)
 {
     ir_computation *c = ARENA_NEW(m->arena, ir_computation);
-    c->name = ir_module_unique_name(m, name && *name ? name : "computation");
+    c->name = take_name(m, &impl_of(m)->computation_names, sanitized(m, name && *name ? name : "computation"), true);
     c->module = m;
     c->id = (int)m->computations.count;
     VEC_PUSH(&m->computations) = c;
@@ -97,44 +101,6 @@ ir_computation *ir_computation_create(ir_module *m, const char *name)
 void ir_add_alias(ir_module *m, int output_index, int parameter, bool must)
 {
     VEC_PUSH(&m->aliases) = (ir_alias){.output_index = output_index, .parameter = parameter, .must = must};
-}
-
-const char *ir_module_intern(ir_module *m, const char *s)
-{
-    if (!s || !*s) return "";
-    string_table *t = &impl_of(m)->strings;
-    const char *found = table_find(t, s, strlen(s));
-    if (found) return found;
-    const char *copy = glia_arena_strdup(m->arena, s);
-    table_add(t, copy);
-    return copy;
-}
-
-bool ir_module_has_name(const ir_module *m, const char *name, size_t size)
-{
-    return table_find(&impl_of(m)->names, name, size) != NULL;
-}
-
-static const char *take_name(ir_module *m, const char *name)
-{
-    const char *copy = glia_arena_strdup(m->arena, name);
-    table_add(&impl_of(m)->names, copy);
-    return copy;
-}
-
-const char *ir_module_fresh_name(ir_module *m, const char *base)
-{
-    for (;;) {
-        const char *name = glia_arena_printf(m->arena, "%s.%llu", base, (unsigned long long)impl_of(m)->next_name++);
-        if (ir_module_has_name(m, name, strlen(name))) continue;
-        table_add(&impl_of(m)->names, name);
-        return name;
-    }
-}
-
-const char *ir_module_unique_name(ir_module *m, const char *wanted)
-{
-    return ir_module_has_name(m, wanted, strlen(wanted)) ? ir_module_fresh_name(m, wanted) : take_name(m, wanted);
 }
 
 void ir_loc_print(glia_strbuf *out, const ir_loc *loc, const ir_computation *c, const char *inst_name)

@@ -17,11 +17,10 @@ enum {
 
 // The module's own copy of `s`, the same pointer for equal strings. NULL gives "".
 const char *ir_module_intern(ir_module *m, const char *s);
-// `wanted` if no instruction or computation of the module has it, else "<wanted>.<n>"; the result counts as taken.
-const char *ir_module_unique_name(ir_module *m, const char *wanted);
-// "<base>.<n>" with the first free n of the module's counter.
-const char *ir_module_fresh_name(ir_module *m, const char *base);
-bool ir_module_has_name(const ir_module *m, const char *name, size_t size);
+// `wanted` with foreign characters replaced, or "<wanted>.<n>" if the module has an instruction of that name already.
+// The result counts as taken.
+const char *ir_module_inst_name(ir_module *m, const char *wanted);
+const char *ir_module_fresh_name(ir_module *m, ir_op op);           // "<op>.<n>"
 
 // "file:line:column" of an instruction, or "module 'm', computation 'c', instruction 'i'" where no file is known.
 void ir_loc_print(glia_strbuf *out, const ir_loc *loc, const ir_computation *c, const char *inst_name);
