@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of math.h as one text for every lane type: math.c expands it over `float`, a SIMD file over vectors, and
+// both give the same bits, because each line is a fixed fp32 or integer operation and nothing branches.
+//
+// Before including it, define the lane types and operations below (all on values of every lane at once), and LANE(name),
+// which makes the names of the functions. No include guard: a file may expand it more than once.
+//
+//   lane_f, lane_u, lane_m          fp32, uint32 and mask of one vector
+//   LANE_F(c), LANE_U(c)            every lane = c
+//   LANE_ADD SUB MUL DIV (a, b)     IEEE, to nearest even, subnormals kept
+//   LANE_FMA(a, b, c)               a * b + c, rounded once
+//   LANE_SQRT(a)                    correctly rounded
+//   LANE_MAX MIN (a, b)             a > b ? a : b and a < b ? a : b: x86's maxps and minps. A NaN in b passes.
+//   LANE_LT(a, b), LANE_NAN(a)      masks; comparisons with NaN are false
+//   LANE_SELECT(m, a, b)            m ? a : b
+//   LANE_BITS(f), LANE_FLOAT(u)     reinterpret
+//   LANE_AND XOR IADD ISUB (u, v), LANE_SHL SAR (u, n)   integer; SAR keeps the sign
+//   LANE_TO_FLOAT(u)                int32 value to fp32
+//
+// Errors are against the exact function, over all fp32 inputs (tests/num/test_math.c).
+
+static inline lane_f LANE(abs)(lane_f x)
+{
+    return LANE_FLOAT(LANE_AND(LANE_BITS(x), LANE_U(0x7FFFFFFFu)));
+}
+
+static inline lane_f LANE(negate)(lane_f x)
+{
+    return LANE_FLOAT(LANE_XOR(LANE_BITS(x), LANE_U(0x80000000u)));
+}
+
+// y >= 0 (or NaN) with the sign of x: odd functions are computed on |x|.
+static inline lane_f LANE(with_sign_of)(lane_f y, lane_f x)
+{
+    return LANE_FLOAT(LANE_XOR(LANE_BITS(y), LANE_AND(LANE_BITS(x), LANE_U(0x80000000u))));
+}
+
+// A NaN argument gives the canonical NaN, whatever happened to its payload on the way.
+static inline lane_f LANE(nan_of)(lane_f x, lane_f y)
+{
+    return LANE_SELECT(LANE_NAN(x), LANE_FLOAT(LANE_U(NUM_QNAN_BITS)), y);
+}
+
+#define HORNER_STEP(c) y = LANE_FMA(y, x, LANE_F(c));
+#define HORNER_FUNCTION(name, poly)                                                                                \
+    static inline lane_f LANE(name)(lane_f x)                                                                      \
+    {                                                                                                              \
+        lane_f y = LANE_F(0.0f);            /* 0 * x + c is c: the first step costs nothing that matters */         \
+        poly(HORNER_STEP)                                                                                          \
+        return y;                                                                                                  \
+    }
+HORNER_FUNCTION(expm1_poly, NUM_EXPM1_POLY)
+HORNER_FUNCTION(log1p_poly, NUM_LOG1P_POLY)
+HORNER_FUNCTION(erf_small_poly, NUM_ERF_SMALL_POLY)
+HORNER_FUNCTION(erf_large_poly, NUM_ERF_LARGE_POLY)
+HORNER_FUNCTION(sin_poly, NUM_SIN_POLY)
+HORNER_FUNCTION(atan_poly, NUM_ATAN_POLY)
+HORNER_FUNCTION(mills_poly, NUM_MILLS_POLY)
+#undef HORNER_FUNCTION
+#undef HORNER_STEP
+
+// e^(x + low) = (1 + q) * s1 * s2, with |q| < 0.42 and s1, s2 powers of two in the normal range: the product by s2 is
+// the only one that can round, overflow or underflow. `low` is a correction of less than an ulp of x.
+typedef struct LANE(exp_parts) {
+    lane_f q, s1, s2;
+} LANE(exp_parts);
+
+static inline LANE(exp_parts) LANE(exp_split)(lane_f x, lane_f low)
+{
+    x = LANE_MIN(LANE_F(NUM_EXP_HIGH), LANE_MAX(LANE_F(NUM_EXP_LOW), x));
+    const lane_f t = LANE_FMA(x, LANE_F(NUM_LOG2E), LANE_F(NUM_ROUND_MAGIC));
+    const lane_f n = LANE_SUB(t, LANE_F(NUM_ROUND_MAGIC));
+    lane_f r = LANE_FMA(n, LANE_F(-NUM_LN2_HI), x);
+    r = LANE_FMA(n, LANE_F(-NUM_LN2_LO), r);
+    r = LANE_ADD(r, low);
+    const lane_u k = LANE_ISUB(LANE_BITS(t), LANE_U(NUM_ROUND_MAGIC_BITS));
+    const lane_u k1 = LANE_SAR(k, 1), k2 = LANE_ISUB(k, k1);
+    return (LANE(exp_parts)){
+        .q = LANE_FMA(LANE_MUL(r, r), LANE(expm1_poly)(r), r),
+        .s1 = LANE_FLOAT(LANE_SHL(LANE_IADD(k1, LANE_U(127)), 23)),
+        .s2 = LANE_FLOAT(LANE_SHL(LANE_IADD(k2, LANE_U(127)), 23)),
+    };
+}
+
+static inline lane_f LANE(exp_join)(LANE(exp_parts) e)
+{
+    return LANE_MUL(LANE_MUL(LANE_ADD(e.q, LANE_F(1.0f)), e.s1), e.s2);
+}
+
+static inline lane_f LANE(exp)(lane_f x)
+{
+    return LANE(nan_of)(x, LANE(exp_join)(LANE(exp_split)(x, LANE_F(0.0f))));
+}
+
+// ln((1 + f) 2^k) for f in [sqrt(1/2) - 1, sqrt(2) - 1].
+static inline lane_f LANE(log_join)(lane_f f, lane_f k)
+{
+    const lane_f s = LANE_MUL(f, f);
+    lane_f y = LANE_MUL(LANE_MUL(f, s), LANE(log1p_poly)(f));
+    y = LANE_FMA(k, LANE_F(NUM_LN2_LO), y);
+    y = LANE_FMA(LANE_F(-0.5f), s, y);
+    return LANE_FMA(k, LANE_F(NUM_LN2_HI), LANE_ADD(f, y));
+}
+
+static inline lane_f LANE(log)(lane_f x)
+{
+    const lane_m tiny = LANE_LT(x, LANE_F(0x1p-126f));
+    const lane_f scaled = LANE_SELECT(tiny, LANE_MUL(x, LANE_F(0x1p+23f)), x);
+    const lane_u u = LANE_ISUB(LANE_BITS(scaled), LANE_U(NUM_SQRT_HALF_BITS));
+    const lane_f m = LANE_FLOAT(LANE_IADD(LANE_AND(u, LANE_U(0x7FFFFFu)), LANE_U(NUM_SQRT_HALF_BITS)));
+    const lane_f k = LANE_ADD(LANE_TO_FLOAT(LANE_SAR(u, 23)), LANE_SELECT(tiny, LANE_F(-23.0f), LANE_F(0.0f)));
+    const lane_f inf = LANE_FLOAT(LANE_U(NUM_INF_BITS)), nan = LANE_FLOAT(LANE_U(NUM_QNAN_BITS));
+    lane_f y = LANE(log_join)(LANE_SUB(m, LANE_F(1.0f)), k);
+    y = LANE_SELECT(LANE_LT(x, inf), y, inf);
+    y = LANE_SELECT(LANE_LT(LANE_F(0.0f), x), y, LANE(negate)(inf));
+    y = LANE_SELECT(LANE_LT(x, LANE_F(0.0f)), nan, y);
+    return LANE(nan_of)(x, y);
+}
+
+// (e^2a - 1) / (e^2a + 1) for a = |x|, with e^2a - 1 = q s + (s - 1): no cancellation at either end.
+static inline lane_f LANE(tanh)(lane_f x)
+{
+    const lane_f a = LANE_MIN(LANE_F(NUM_TANH_MAX), LANE(abs)(x));
+    const LANE(exp_parts) e = LANE(exp_split)(LANE_ADD(a, a), LANE_F(0.0f));
+    const lane_f s = LANE_MUL(e.s1, e.s2);
+    const lane_f t = LANE_FMA(e.q, s, LANE_SUB(s, LANE_F(1.0f)));
+    return LANE(nan_of)(x, LANE(with_sign_of)(LANE_DIV(t, LANE_ADD(t, LANE_F(2.0f))), x));
+}
+
+// A polynomial below the split; 1 - e^(-t + t g(t)) above.
+static inline lane_f LANE(erf)(lane_f x)
+{
+    const lane_f a = LANE(abs)(x), t = LANE_MIN(LANE_F(NUM_ERF_MAX), a);
+    const lane_f small = LANE_FMA(LANE(erf_small_poly)(LANE_MUL(t, t)), t, t);
+    const lane_f exponent = LANE_FMA(LANE(erf_large_poly)(t), t, LANE(negate)(t));
+    const LANE(exp_parts) e = LANE(exp_split)(exponent, LANE_F(0.0f));
+    const lane_f s = LANE_MUL(e.s1, e.s2);
+    const lane_f large = LANE_FMA(LANE_ADD(e.q, LANE_F(1.0f)), LANE(negate)(s), LANE_F(1.0f));
+    const lane_f y = LANE_SELECT(LANE_LT(a, LANE_F(NUM_ERF_SPLIT)), small, large);
+    return LANE(nan_of)(x, LANE(with_sign_of)(y, x));
+}
+
+// Inside [-pi, pi] the nearest multiple of pi is taken away in three parts; outside the device continues with the
+// cubic of the zero at pi [isa:activation.sin], sin(x) = -(x - pi) + (x - pi)^3 / 6.
+static inline lane_f LANE(sin)(lane_f x)
+{
+    const lane_f a = LANE(abs)(x);
+    const lane_f t = LANE_FMA(a, LANE_F(NUM_ONE_OVER_PI), LANE_F(NUM_ROUND_MAGIC));
+    const lane_f k = LANE_SUB(t, LANE_F(NUM_ROUND_MAGIC));
+    lane_f r = LANE_FMA(k, LANE_F(-NUM_PI_A), a);
+    r = LANE_FMA(k, LANE_F(-NUM_PI_B), r);
+    r = LANE_FMA(k, LANE_F(-NUM_PI_C), r);
+    const lane_f z = LANE_MUL(r, r);
+    lane_f inside = LANE_FMA(LANE_MUL(z, r), LANE(sin_poly)(z), r);
+    inside = LANE_FLOAT(LANE_XOR(LANE_BITS(inside), LANE_SHL(LANE_BITS(t), 31)));      // odd k: the other sign
+    const lane_f d = LANE_SUB(LANE_SUB(a, LANE_F(NUM_PI_A)), LANE_F(NUM_PI_B));
+    const lane_f outside = LANE_MUL(d, LANE_FMA(LANE_MUL(d, d), LANE_F(NUM_ONE_SIXTH), LANE_F(-1.0f)));
+    const lane_f y = LANE_SELECT(LANE_LT(LANE_F(NUM_PI_A), a), outside, inside);
+    return LANE(nan_of)(x, LANE(with_sign_of)(y, x));
+}
+
+// Above 1, atan(a) = pi/2 - atan(1/a).
+static inline lane_f LANE(arctan)(lane_f x)
+{
+    const lane_f a = LANE(abs)(x);
+    const lane_m big = LANE_LT(LANE_F(1.0f), a);
+    const lane_f z = LANE_DIV(LANE_SELECT(big, LANE_F(-1.0f), a), LANE_SELECT(big, a, LANE_F(1.0f)));
+    const lane_f s = LANE_MUL(z, z);
+    const lane_f y = LANE_FMA(LANE_MUL(s, z), LANE(atan_poly)(s), z);
+    const lane_f turned = LANE_ADD(LANE_F(NUM_PI_2_HI), LANE_ADD(y, LANE_F(NUM_PI_2_LO)));
+    return LANE(nan_of)(x, LANE(with_sign_of)(LANE_SELECT(big, turned, y), x));
+}
+
+static inline lane_f LANE(rsqrt)(lane_f x)
+{
+    const lane_f y = LANE_DIV(LANE_F(1.0f), LANE_SQRT(x));
+    return LANE(nan_of)(y, y);              // a negative argument too
+}
+
+// e = e^-|x|, then 1 / (1 + e) or e / (1 + e): the small side keeps its relative error into the subnormals.
+static inline lane_f LANE(sigmoid)(lane_f x)
+{
+    const lane_f e = LANE(exp_join)(LANE(exp_split)(LANE(negate)(LANE(abs)(x)), LANE_F(0.0f)));
+    const lane_f top = LANE_SELECT(LANE_LT(x, LANE_F(0.0f)), e, LANE_F(1.0f));
+    return LANE(nan_of)(x, LANE_DIV(top, LANE_ADD(LANE_F(1.0f), e)));
+}
+
+// max(x, 0) + ln(1 + e^-|x|); the logarithm halves 1 + e when that is past sqrt(2).
+static inline lane_f LANE(softplus)(lane_f x)
+{
+    const lane_f e = LANE(exp_join)(LANE(exp_split)(LANE(negate)(LANE(abs)(x)), LANE_F(0.0f)));
+    const lane_m halve = LANE_LT(LANE_F(NUM_SOFTPLUS_SPLIT), e);
+    const lane_f f = LANE_SELECT(halve, LANE_FMA(LANE_F(0.5f), e, LANE_F(-0.5f)), e);
+    const lane_f k = LANE_SELECT(halve, LANE_F(1.0f), LANE_F(0.0f));
+    return LANE(nan_of)(x, LANE_ADD(LANE_MAX(LANE_F(0.0f), x), LANE(log_join)(f, k)));
+}
+
+// x sigmoid(z) for z of x's sign, given a = |x| (clamped where the product has underflowed) and the parts of e^-|z|.
+// The last scale is applied after the division, so that a subnormal result is rounded once.
+static inline lane_f LANE(times_sigmoid)(lane_f x, lane_f a, LANE(exp_parts) e)
+{
+    const lane_m below = LANE_LT(x, LANE_F(0.0f));
+    const lane_f small = LANE(negate)(LANE_MUL(LANE_FMA(a, e.q, a), e.s1));
+    const lane_f top = LANE_SELECT(below, small, x);
+    const lane_f quotient = LANE_DIV(top, LANE_ADD(LANE_F(1.0f), LANE(exp_join)(e)));
+    return LANE(nan_of)(x, LANE_MUL(quotient, LANE_SELECT(below, e.s2, LANE_F(1.0f))));
+}
+
+static inline lane_f LANE(silu)(lane_f x)
+{
+    const lane_f a = LANE_MIN(LANE_F(NUM_SILU_MAX), LANE(abs)(x));
+    return LANE(times_sigmoid)(x, a, LANE(exp_split)(LANE(negate)(a), LANE_F(0.0f)));
+}
+
+// x Phi(x), Phi(-t) = e^(-t^2/2) M(t): t^2 is kept in two floats, since the exponential turns its absolute error into
+// a relative one. For x > 0 it is x - x Phi(-x).
+static inline lane_f LANE(gelu)(lane_f x)
+{
+    const lane_f t = LANE_MIN(LANE_F(NUM_GELU_MAX), LANE(abs)(x));
+    const lane_f h = LANE_MUL(t, t), l = LANE_FMA(t, t, LANE(negate)(h));
+    const LANE(exp_parts) e = LANE(exp_split)(LANE_MUL(LANE_F(-0.5f), h), LANE_MUL(LANE_F(-0.5f), l));
+    const lane_f v = LANE_DIV(LANE_SUB(t, LANE_F(NUM_MILLS_CENTRE)), LANE_ADD(t, LANE_F(NUM_MILLS_CENTRE)));
+    const lane_f m = LANE(mills_poly)(v);
+    const lane_f tail = LANE_MUL(LANE_MUL(t, LANE_FMA(m, e.q, m)), e.s1);      // |x| Phi(-|x|) = tail * s2
+    const lane_f below = LANE(negate)(LANE_MUL(tail, e.s2));
+    const lane_f above = LANE_FMA(LANE(negate)(tail), e.s2, x);
+    return LANE(nan_of)(x, LANE_SELECT(LANE_LT(x, LANE_F(0.0f)), below, above));
+}
+
+// x sigmoid(z), z = 2 sqrt(2/pi) (x + 0.044715 x^3), which is x (1 + tanh(z / 2)) / 2. |z| is computed as zh + zl.
+static inline lane_f LANE(gelu_tanh)(lane_f x)
+{
+    const lane_f a = LANE_MIN(LANE_F(NUM_GELU_TANH_MAX), LANE(abs)(x));
+    const lane_f h = LANE_MUL(a, a), l = LANE_FMA(a, a, LANE(negate)(h));
+    // g = 1 + K a^2; 1 - g is exact.
+    const lane_f g = LANE_FMA(LANE_F(NUM_GELU_K_HI), h, LANE_F(1.0f));
+    lane_f gl = LANE_FMA(LANE_F(NUM_GELU_K_HI), h, LANE_SUB(LANE_F(1.0f), g));
+    gl = LANE_FMA(LANE_F(NUM_GELU_K_HI), l, LANE_FMA(LANE_F(NUM_GELU_K_LO), h, gl));
+    // c = 2 sqrt(2/pi) a
+    const lane_f c = LANE_MUL(LANE_F(NUM_GELU_C_HI), a);
+    const lane_f cl = LANE_FMA(LANE_F(NUM_GELU_C_LO), a, LANE_FMA(LANE_F(NUM_GELU_C_HI), a, LANE(negate)(c)));
+    const lane_f zh = LANE_MUL(c, g);
+    lane_f zl = LANE_FMA(c, g, LANE(negate)(zh));
+    zl = LANE_FMA(c, gl, LANE_FMA(cl, g, zl));
+    return LANE(times_sigmoid)(x, a, LANE(exp_split)(LANE(negate)(zh), LANE(negate)(zl)));
+}
