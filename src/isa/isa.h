@@ -201,6 +201,16 @@ static inline bool isa_is_control(isa_op op) { return op >= ISA_for && op <= ISA
 const char *isa_engine_name(isa_engine e);          // "PE" ...
 const char *isa_alu_name(isa_alu a);
 const char *isa_act_name(isa_act a);
+// Of alu.def. Bit-wise operators work on raw integers, unary ones ignore their operand.
+bool isa_alu_is_bitvec(isa_alu a);
+bool isa_alu_is_unary(isa_alu a);
+bool isa_alu_is_compare(isa_alu a);
+bool isa_alu_can_reduce(isa_alu a);
+bool isa_alu_is_pool_only(isa_alu a);
+// Values of an attribute kind, by their names in text: "add", "exp", "reset_reduce", "hwdge", "skip". BOOL and U8 have none.
+uint32_t isa_attr_value_count(isa_attr_kind kind);      // 2 for BOOL, 256 for U8
+const char *isa_attr_value_name(isa_attr_kind kind, uint8_t value);     // NULL for BOOL, U8 or out of range
+bool isa_attr_value_find(isa_attr_kind kind, const char *name, size_t size, uint8_t *out);
 
 // ---- operands ----
 static inline const isa_operand *isa_operand_of(const isa_function *f, const isa_insn *i, int slot)
@@ -214,6 +224,11 @@ bool isa_operand_has(const isa_function *f, const isa_insn *i, int slot);   // t
 isa_access isa_operand_access(const isa_insn *i, int slot);
 // Bytes touched without the dynamic terms, as [*lo, *hi) inside the partition or the tensor; false if empty.
 bool isa_operand_range(const isa_operand *o, int64_t *lo, int64_t *hi);
+
+// Which fields of an operand mean something, by its space; the others are 0. Encoders, printers and parsers go by it.
+typedef enum isa_field { ISA_FIELD_PARTITIONS = 1, ISA_FIELD_TENSOR = 2, ISA_FIELD_OFFSET = 4, ISA_FIELD_DIMS = 8,
+                         ISA_FIELD_CHANNEL = 16, ISA_FIELD_TERMS = 32, ISA_FIELD_PACKING = 64 } isa_field;
+unsigned isa_operand_fields(uint8_t space);         // 0 for NONE and for what is no space
 
 // ---- layouts ----
 // Every dim's axes are the digits of its index (the finest steps by 1, each further one by the product of those below)

@@ -32,8 +32,13 @@ static const isa_row rows[ISA_OP_COUNT] = {
 #include "isa/isa.def"
 };
 
+enum { ARITH = 1, BITVEC = 2, UNARY = 4, REDUCE = 8, POOLONLY = 16, COMPARE = 32 };
 #define ALU(symbol, name, kind, flags) [ISA_ALU_##symbol] = name,
 static const char *const alu_names[ISA_ALU_COUNT] = {
+#include "isa/alu.def"
+};
+#define ALU(symbol, name, kind, flags) [ISA_ALU_##symbol] = (kind) | (flags),
+static const uint8_t alu_flags[ISA_ALU_COUNT] = {
 #include "isa/alu.def"
 };
 
@@ -73,6 +78,69 @@ const char *isa_alu_name(isa_alu a)
 const char *isa_act_name(isa_act a)
 {
     return (unsigned)a < ISA_ACT_COUNT ? act_names[a] : "?";
+}
+
+static bool alu_has(isa_alu a, int flag)
+{
+    return (unsigned)a < ISA_ALU_COUNT && (alu_flags[a] & flag) != 0;
+}
+
+bool isa_alu_is_bitvec(isa_alu a) { return alu_has(a, BITVEC); }
+bool isa_alu_is_unary(isa_alu a) { return alu_has(a, UNARY) || a == ISA_ALU_INVERT; }
+bool isa_alu_is_compare(isa_alu a) { return alu_has(a, COMPARE); }
+bool isa_alu_can_reduce(isa_alu a) { return alu_has(a, REDUCE); }
+bool isa_alu_is_pool_only(isa_alu a) { return alu_has(a, POOLONLY); }
+
+static const char *const reduce_cmd_names[ISA_REDUCE_CMD_COUNT] = { "idle", "reset", "reduce", "reset_reduce",
+                                                                    "load_reduce" };
+static const char *const perf_names[ISA_PERF_COUNT] = { "none", "double_row" };
+static const char *const dge_names[ISA_DGE_COUNT] = { "none", "swdge", "hwdge" };
+static const char *const oob_names[ISA_OOB_COUNT] = { "error", "skip" };
+
+static const struct { const char *const *names; uint32_t count; } attr_kinds[] = {
+    [ISA_ATTR_BOOL] = { NULL, 2 },
+    [ISA_ATTR_U8] = { NULL, 256 },
+    [ISA_ATTR_ALU] = { alu_names, ISA_ALU_COUNT },
+    [ISA_ATTR_ACT] = { act_names, ISA_ACT_COUNT },
+    [ISA_ATTR_REDUCE_CMD] = { reduce_cmd_names, ISA_REDUCE_CMD_COUNT },
+    [ISA_ATTR_PERF] = { perf_names, ISA_PERF_COUNT },
+    [ISA_ATTR_DGE] = { dge_names, ISA_DGE_COUNT },
+    [ISA_ATTR_OOB] = { oob_names, ISA_OOB_COUNT },
+};
+
+uint32_t isa_attr_value_count(isa_attr_kind kind)
+{
+    return attr_kinds[kind].count;
+}
+
+const char *isa_attr_value_name(isa_attr_kind kind, uint8_t value)
+{
+    return attr_kinds[kind].names && value < attr_kinds[kind].count ? attr_kinds[kind].names[value] : NULL;
+}
+
+bool isa_attr_value_find(isa_attr_kind kind, const char *name, size_t size, uint8_t *out)
+{
+    for (uint32_t v = 0; attr_kinds[kind].names && v < attr_kinds[kind].count; v++) {
+        const char *candidate = attr_kinds[kind].names[v];
+        if (strlen(candidate) != size || memcmp(candidate, name, size) != 0) continue;
+        *out = (uint8_t)v;
+        return true;
+    }
+    return false;
+}
+
+unsigned isa_operand_fields(uint8_t space)
+{
+    switch (space) {
+    case ISA_SBUF:
+    case ISA_PSUM:
+        return ISA_FIELD_PARTITIONS | ISA_FIELD_OFFSET | ISA_FIELD_DIMS | ISA_FIELD_TERMS | ISA_FIELD_PACKING;
+    case ISA_HBM: return ISA_FIELD_TENSOR | ISA_FIELD_OFFSET | ISA_FIELD_DIMS | ISA_FIELD_TERMS | ISA_FIELD_PACKING;
+    case ISA_REG: return ISA_FIELD_TENSOR;
+    case ISA_IMM: return ISA_FIELD_OFFSET;
+    case ISA_PATTERN: return ISA_FIELD_OFFSET | ISA_FIELD_DIMS | ISA_FIELD_CHANNEL | ISA_FIELD_TERMS;
+    default: return 0;      // NONE, or a byte that is no space
+    }
 }
 
 static uint64_t saturating_mul(uint64_t a, uint64_t b)
