@@ -31,7 +31,7 @@ static const char *target_at(size_t index)
 
 static glia_status chip_missing(const char *name)
 {
-    glia_strbuf names = { 0 };
+    glia_strbuf names = {0};
     hw_names_put(target_at, COUNT_OF(chips), &names);
     glia_status s = GLIA_FAIL(NOT_FOUND,
                               "there is no chip '%.64s', the nearest is '%s'\n"
@@ -57,8 +57,8 @@ glia_status hw_chip_find(const char *name, const hw_chip **out)
 enum { FIXED, OPEN };
 
 static const hw_field fields[] = {
-#define CHIP_FIELD(group, member, unit, low, high, overlay, text)                                                  \
-    { #group, #member, text, HW_UNIT_##unit, low, high, overlay == OPEN, offsetof(hw_chip, member) },
+#define CHIP_FIELD(group, member, unit, low, high, overlay, text)                                                      \
+    {#group, #member, text, HW_UNIT_##unit, low, high, overlay == OPEN, offsetof(hw_chip, member)},
 #include "hw/chip_fields.def"
 };
 
@@ -111,15 +111,17 @@ glia_status hw_chip_set(hw_chip *chip, const char *name, double value, const cha
 {
     const hw_field *field = hw_chip_field_find(name);
 
-    ENSURE(field, NOT_FOUND, "a chip has no field '%.64s', the nearest is '%s'\nhint: 'glia hw show %s' lists them", name,
-           hw_name_nearest(name, field_name_at, COUNT_OF(fields)), chip->target);
+    ENSURE(field, NOT_FOUND, "a chip has no field '%.64s', the nearest is '%s'\nhint: 'glia hw show %s' lists them",
+           name, hw_name_nearest(name, field_name_at, COUNT_OF(fields)), chip->target);
     hw_fact *fact = (hw_fact *)((char *)chip + field->offset);
     ENSURE(field->open, INVALID, "'%s' of %s is %.10g by construction and cannot be set to %.10g", name, chip->target,
            fact->value, value);
-    ENSURE(value >= field->low && value <= field->high, INVALID, "'%s' of %s cannot be %.10g; it must be %.10g to %.10g %s",
-           name, chip->target, value, field->low, field->high, hw_unit_text(field->unit));
-    ENSURE(!unit_is_whole(field->unit) || value == floor(value), INVALID, "'%s' of %s cannot be %.10g; it is a whole number of %s",
-           name, chip->target, value, hw_unit_text(field->unit));
+    ENSURE(value >= field->low && value <= field->high, INVALID,
+           "'%s' of %s cannot be %.10g; it must be %.10g to %.10g %s", name, chip->target, value, field->low,
+           field->high, hw_unit_text(field->unit));
+    ENSURE(!unit_is_whole(field->unit) || value == floor(value), INVALID,
+           "'%s' of %s cannot be %.10g; it is a whole number of %s", name, chip->target, value,
+           hw_unit_text(field->unit));
     fact->value = value;
     fact->provenance = HW_SET;
     fact->note = who ? who : "experiment";
@@ -130,8 +132,8 @@ glia_status hw_chip_overlay(hw_chip *chip, const glia_json *values, const char *
 {
     hw_chip changed = *chip;
 
-    ENSURE(values && values->kind == GLIA_JSON_OBJECT, INVALID, "line %d: the numbers of %s must be an object of field and value",
-           values ? values->line : 0, chip->target);
+    ENSURE(values && values->kind == GLIA_JSON_OBJECT, INVALID,
+           "line %d: the numbers of %s must be an object of field and value", values ? values->line : 0, chip->target);
     for (size_t i = 0; i < values->size; i++) {
         const glia_json *value = &values->items[i];
         ENSURE(value->kind == GLIA_JSON_NUMBER, INVALID, "line %d: '%.64s' of %s must be a number", value->line,
@@ -148,18 +150,19 @@ glia_status hw_chip_check(const hw_chip *c)
 {
     for (size_t i = 0; i < COUNT_OF(fields); i++) {
         const double value = hw_chip_fact(c, &fields[i])->value;
-        ENSURE(value >= fields[i].low && value <= fields[i].high, INVALID, "'%s' of %s is %.10g, not within %.10g to %.10g",
-               fields[i].name, c->target, value, fields[i].low, fields[i].high);
+        ENSURE(value >= fields[i].low && value <= fields[i].high, INVALID,
+               "'%s' of %s is %.10g, not within %.10g to %.10g", fields[i].name, c->target, value, fields[i].low,
+               fields[i].high);
     }
     ENSURE(hw_value(c->sbuf_usable_bytes) <= hw_value(c->sbuf_partition_bytes), INVALID,
-           "'sbuf_usable_bytes' of %s is %.0f, more than the partition's %.0f", c->target, hw_value(c->sbuf_usable_bytes),
-           hw_value(c->sbuf_partition_bytes));
+           "'sbuf_usable_bytes' of %s is %.0f, more than the partition's %.0f", c->target,
+           hw_value(c->sbuf_usable_bytes), hw_value(c->sbuf_partition_bytes));
     ENSURE(hw_value(c->psum_banks) * hw_value(c->psum_bank_bytes) == hw_value(c->psum_partition_bytes), INVALID,
            "%.0f banks of %.0f bytes do not fill the %.0f bytes of a PSUM partition of %s", hw_value(c->psum_banks),
            hw_value(c->psum_bank_bytes), hw_value(c->psum_partition_bytes), c->target);
     ENSURE(hw_value(c->dma_sustained_bps) <= hw_value(c->dma_peak_bps), INVALID,
-           "'dma_sustained_bps' of %s is %.4g, more than 'dma_peak_bps', %.4g", c->target, hw_value(c->dma_sustained_bps),
-           hw_value(c->dma_peak_bps));
+           "'dma_sustained_bps' of %s is %.4g, more than 'dma_peak_bps', %.4g", c->target,
+           hw_value(c->dma_sustained_bps), hw_value(c->dma_peak_bps));
     ENSURE(hw_value(c->hbm_random_efficiency) <= hw_value(c->hbm_stream_efficiency), INVALID,
            "'hbm_random_efficiency' of %s is %.4g, more than 'hbm_stream_efficiency', %.4g", c->target,
            hw_value(c->hbm_random_efficiency), hw_value(c->hbm_stream_efficiency));
@@ -172,9 +175,9 @@ bool hw_chip_has_dtype(const hw_chip *chip, const char *dtype)
 {
     static const struct {
         const char *name;
-        int first, last;    // generations
+        int first, last; // generations
     } rows[] = {
-#define CHIP_DTYPE(name, first, last, fact) { name, first, last },
+#define CHIP_DTYPE(name, first, last, fact) {name, first, last},
 #include "hw/chip_dtypes.def"
     };
     const int generation = (int)hw_int(chip->generation);

@@ -15,12 +15,18 @@ const char *hw_engine_name(hw_engine engine)
 double hw_engine_hz(const hw_chip *chip, hw_engine engine)
 {
     switch (engine) {
-    case HW_PE: return hw_value(chip->pe_hz);
-    case HW_ACT: return hw_value(chip->act_hz);
-    case HW_DVE: return hw_value(chip->dve_hz);
-    case HW_POOL: return hw_value(chip->pool_hz);
-    case HW_SP: return hw_value(chip->sp_hz);
-    case HW_ENGINE_COUNT: break;
+    case HW_PE:
+        return hw_value(chip->pe_hz);
+    case HW_ACT:
+        return hw_value(chip->act_hz);
+    case HW_DVE:
+        return hw_value(chip->dve_hz);
+    case HW_POOL:
+        return hw_value(chip->pool_hz);
+    case HW_SP:
+        return hw_value(chip->sp_hz);
+    case HW_ENGINE_COUNT:
+        break;
     }
     glia_bug(__FILE__, __LINE__, "engine %d", (int)engine);
 }
@@ -29,12 +35,18 @@ double hw_engine_hz(const hw_chip *chip, hw_engine engine)
 static double pe_passes(const hw_chip *chip, hw_rate_class rate)
 {
     switch (rate) {
-    case HW_RATE_BF16: return 1;
-    case HW_RATE_FP8: return hw_value(chip->pe_fp8_passes);
-    case HW_RATE_FP32: return hw_value(chip->pe_fp32_passes);
-    case HW_RATE_INT8: return hw_value(chip->pe_int8_passes);
-    case HW_RATE_MX: return hw_value(chip->pe_mx_passes);
-    case HW_RATE_COUNT: break;
+    case HW_RATE_BF16:
+        return 1;
+    case HW_RATE_FP8:
+        return hw_value(chip->pe_fp8_passes);
+    case HW_RATE_FP32:
+        return hw_value(chip->pe_fp32_passes);
+    case HW_RATE_INT8:
+        return hw_value(chip->pe_int8_passes);
+    case HW_RATE_MX:
+        return hw_value(chip->pe_mx_passes);
+    case HW_RATE_COUNT:
+        break;
     }
     glia_bug(__FILE__, __LINE__, "rate class %d", (int)rate);
 }
@@ -49,12 +61,18 @@ double hw_pe_flops(const hw_chip *chip, hw_rate_class rate)
 double hw_chip_peak_flops(const hw_chip *chip, hw_rate_class rate)
 {
     switch (rate) {
-    case HW_RATE_BF16: return hw_value(chip->peak_bf16_flops);
-    case HW_RATE_FP8: return hw_value(chip->peak_fp8_flops);
-    case HW_RATE_FP32: return hw_value(chip->peak_fp32_flops);
-    case HW_RATE_MX: return hw_value(chip->peak_mx_flops);
-    case HW_RATE_INT8: return 0;
-    case HW_RATE_COUNT: break;
+    case HW_RATE_BF16:
+        return hw_value(chip->peak_bf16_flops);
+    case HW_RATE_FP8:
+        return hw_value(chip->peak_fp8_flops);
+    case HW_RATE_FP32:
+        return hw_value(chip->peak_fp32_flops);
+    case HW_RATE_MX:
+        return hw_value(chip->peak_mx_flops);
+    case HW_RATE_INT8:
+        return 0;
+    case HW_RATE_COUNT:
+        break;
     }
     glia_bug(__FILE__, __LINE__, "rate class %d", (int)rate);
 }
@@ -66,10 +84,10 @@ bool hw_lnc_is_legal(const hw_chip *chip, int lnc)
 
 glia_status hw_core_of(const hw_chip *chip, int lnc, hw_core *out)
 {
-    *out = (hw_core){ 0 };
+    *out = (hw_core){0};
     if (lnc == 0) lnc = (int)hw_int(chip->lnc_default);
-    ENSURE(hw_lnc_is_legal(chip, lnc), INVALID, "logical-core size %d is not legal on %s\nhint: use %s", lnc, chip->target,
-           hw_int(chip->lnc_max) == 1 ? "1" : "1 or 2");
+    ENSURE(hw_lnc_is_legal(chip, lnc), INVALID, "logical-core size %d is not legal on %s\nhint: use %s", lnc,
+           chip->target, hw_int(chip->lnc_max) == 1 ? "1" : "1 or 2");
     const double share = lnc / hw_value(chip->cores);
 
     *out = (hw_core){

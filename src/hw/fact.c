@@ -45,8 +45,8 @@ static void put_scaled(glia_strbuf *out, double value, double base, const char *
 
 void hw_fact_print(hw_fact fact, glia_strbuf *out)
 {
-    static const char *const binary[] = { "", "Ki", "Mi", "Gi", "Ti", "Pi" };
-    static const char *const decimal[] = { "", "k", "M", "G", "T", "P", "E" };
+    static const char *const binary[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
+    static const char *const decimal[] = {"", "k", "M", "G", "T", "P", "E"};
     const char *unit = hw_unit_text(fact.unit);
 
     switch (fact.unit) {
@@ -73,7 +73,8 @@ void hw_fact_print(hw_fact fact, glia_strbuf *out)
     case HW_UNIT_USD_PER_HOUR:
         glia_putf(out, "%.10g %s", fact.value, unit);
         return;
-    case HW_UNIT_COUNT_OF: break;
+    case HW_UNIT_COUNT_OF:
+        break;
     }
     BUG_ON(fact.unit >= HW_UNIT_COUNT_OF);
 }

@@ -106,7 +106,8 @@ const char *hw_engine_name(hw_engine engine);               // "PE"
 double hw_engine_hz(const hw_chip *chip, hw_engine engine);
 
 // Classes of matmul operands that PE runs at different rates.
-typedef enum hw_rate_class { HW_RATE_BF16, HW_RATE_FP8, HW_RATE_FP32, HW_RATE_INT8, HW_RATE_MX, HW_RATE_COUNT } hw_rate_class;
+typedef enum hw_rate_class { HW_RATE_BF16, HW_RATE_FP8, HW_RATE_FP32, HW_RATE_INT8, HW_RATE_MX,
+                             HW_RATE_COUNT } hw_rate_class;
 // Engine-model peak of one physical core's PE: rows x cols x 2 x clock / passes. 0 if the chip lacks the class.
 // Timing uses this; MFU divides by the published chip peak below.
 double hw_pe_flops(const hw_chip *chip, hw_rate_class rate);

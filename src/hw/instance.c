@@ -27,7 +27,7 @@ static const char *name_at(size_t index)
 
 static glia_status instance_missing(const char *name)
 {
-    glia_strbuf names = { 0 };
+    glia_strbuf names = {0};
     hw_names_put(name_at, COUNT_OF(instances), &names);
     glia_status s = GLIA_FAIL(NOT_FOUND,
                               "there is no instance '%.64s', the nearest is '%s'\n"
@@ -56,7 +56,7 @@ glia_status hw_instance_for_target(const char *target, const hw_instance **out)
     TRY(hw_chip_find(target, &chip));
     for (size_t i = 0; i < COUNT_OF(instances) && !*out; i++)
         if (instances[i]->chip == chip) *out = instances[i];
-    BUG_ON(!*out);      // a chip without an instance
+    BUG_ON(!*out); // a chip without an instance
     return GLIA_OK;
 }
 
@@ -69,7 +69,7 @@ const hw_price *hw_instance_price_of(const hw_instance *instance, hw_purchase pu
 
 const hw_price *hw_instance_price(const hw_instance *instance)
 {
-    static const hw_purchase order[] = { HW_ON_DEMAND, HW_CAPACITY_BLOCK };
+    static const hw_purchase order[] = {HW_ON_DEMAND, HW_CAPACITY_BLOCK};
 
     for (int assumed = 0; assumed <= 1; assumed++) {
         for (size_t i = 0; i < COUNT_OF(order); i++) {
@@ -93,7 +93,9 @@ glia_status hw_instance_logical_cores(const hw_instance *instance, int lnc, int6
 const char *hw_topology_name(hw_topology topology)
 {
     static const char *const names[HW_TOPOLOGY_COUNT] = {
-        [HW_SINGLE] = "single", [HW_TORUS_2D] = "torus-2d", [HW_SWITCH] = "switch",
+        [HW_SINGLE] = "single",
+        [HW_TORUS_2D] = "torus-2d",
+        [HW_SWITCH] = "switch",
     };
     BUG_ON((size_t)topology >= COUNT_OF(names));
     return names[topology];
@@ -102,8 +104,9 @@ const char *hw_topology_name(hw_topology topology)
 const char *hw_purchase_name(hw_purchase purchase)
 {
     static const char *const names[HW_PURCHASE_COUNT] = {
-        [HW_ON_DEMAND] = "on-demand", [HW_CAPACITY_BLOCK] = "capacity-block", [HW_RESERVED_1Y] = "1y",
-        [HW_RESERVED_3Y] = "3y",      [HW_SPOT] = "spot",
+        [HW_ON_DEMAND] = "on-demand", [HW_CAPACITY_BLOCK] = "capacity-block",
+        [HW_RESERVED_1Y] = "1y",      [HW_RESERVED_3Y] = "3y",
+        [HW_SPOT] = "spot",
     };
     BUG_ON((size_t)purchase >= COUNT_OF(names));
     return names[purchase];

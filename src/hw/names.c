@@ -25,7 +25,8 @@ static int name_distance(const char *a, const char *b)
     const int m = (int)strnlen(a, NAME_MAX_COMPARED), n = (int)strnlen(b, NAME_MAX_COMPARED);
     int row[NAME_MAX_COMPARED + 1];
 
-    for (int j = 0; j <= n; j++) row[j] = j;
+    for (int j = 0; j <= n; j++)
+        row[j] = j;
     for (int i = 1; i <= m; i++) {
         int diagonal = row[0];
         row[0] = i;
@@ -55,5 +56,6 @@ const char *hw_name_nearest(const char *name, hw_name_at at, size_t count)
 
 void hw_names_put(hw_name_at at, size_t count, glia_strbuf *out)
 {
-    for (size_t i = 0; i < count; i++) glia_putf(out, "%s%s", i ? ", " : "", at(i));
+    for (size_t i = 0; i < count; i++)
+        glia_putf(out, "%s%s", i ? ", " : "", at(i));
 }

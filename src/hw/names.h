@@ -8,9 +8,9 @@
 
 typedef const char *(*hw_name_at)(size_t index);
 
-bool hw_name_equal(const char *a, const char *b);                       // letter case ignored
+bool hw_name_equal(const char *a, const char *b); // letter case ignored
 // The name with the fewest edits from `name`, the first such; NULL for an empty table.
 const char *hw_name_nearest(const char *name, hw_name_at at, size_t count);
-void hw_names_put(hw_name_at at, size_t count, glia_strbuf *out);       // "a, b, c"
+void hw_names_put(hw_name_at at, size_t count, glia_strbuf *out); // "a, b, c"
 
 #endif

@@ -11,10 +11,11 @@ static const char schema[] = "glia.hw/1";
 
 static void put_fact_line(glia_strbuf *out, const char *name, hw_fact fact)
 {
-    glia_strbuf value = { 0 };
+    glia_strbuf value = {0};
 
     hw_fact_print(fact, &value);
-    glia_putf(out, "  %-26s %-18s %-8s %s", name, glia_strbuf_str(&value), hw_provenance_name(fact.provenance), fact.key);
+    glia_putf(out, "  %-26s %-18s %-8s %s", name, glia_strbuf_str(&value), hw_provenance_name(fact.provenance),
+              fact.key);
     if (fact.provenance == HW_ASSUMED) glia_putf(out, "   (would refute it: %s)", fact.note);
     if (fact.provenance == HW_SET) glia_putf(out, "   (set by %s)", fact.note);
     glia_put(out, "\n");
@@ -26,8 +27,9 @@ static void put_core_line(glia_strbuf *out, const hw_chip *chip, int lnc)
     hw_core core;
     AUTO_STATUS status = hw_core_of(chip, lnc, &core);
 
-    if (status) return;     // not reached: the caller asks for legal sizes only
-    glia_putf(out, "  LNC %d%-21s %d core(s), %.4g GiB HBM at %.4g GB/s, %d DMA engines sustaining %.4g GB/s, %d CC-cores\n",
+    if (status) return; // not reached: the caller asks for legal sizes only
+    glia_putf(out,
+              "  LNC %d%-21s %d core(s), %.4g GiB HBM at %.4g GB/s, %d DMA engines sustaining %.4g GB/s, %d CC-cores\n",
               lnc, lnc == hw_int(chip->lnc_default) ? " (default)" : "", (int)(hw_int(chip->cores) / lnc),
               (double)core.hbm_bytes / GIB, core.hbm_bps / 1e9, core.dma_engines, core.dma_bps / 1e9, core.cc_cores);
 }
@@ -44,7 +46,8 @@ void hw_chip_print(const hw_chip *chip, glia_strbuf *out)
         put_fact_line(out, field->name, *hw_chip_fact(chip, field));
     }
     glia_put(out, "derived\n");
-    for (int lnc = 1; lnc <= hw_int(chip->lnc_max); lnc++) put_core_line(out, chip, lnc);
+    for (int lnc = 1; lnc <= hw_int(chip->lnc_max); lnc++)
+        put_core_line(out, chip, lnc);
     glia_putf(out, "  PE of one core, model      bf16 %.4g, fp8 %.4g, fp32 %.4g, MX %.4g Tflop/s\n",
               hw_pe_flops(chip, HW_RATE_BF16) / 1e12, hw_pe_flops(chip, HW_RATE_FP8) / 1e12,
               hw_pe_flops(chip, HW_RATE_FP32) / 1e12, hw_pe_flops(chip, HW_RATE_MX) / 1e12);
@@ -86,11 +89,12 @@ void hw_list_print(glia_strbuf *out)
               "bf16 Tflop/s", "fp8 Tflop/s");
     for (size_t i = 0; i < hw_chip_count(); i++) {
         const hw_chip *c = hw_chip_at(i);
-        glia_putf(out, "%-12s %-6s v%-4d %5d %9.0f %10.0f %12.4g %12.5g\n", c->name, c->target, (int)hw_int(c->generation),
-                  (int)hw_int(c->cores), hw_value(c->hbm_bytes) / GIB, hw_value(c->hbm_bps) / 1e9,
-                  hw_value(c->peak_bf16_flops) / 1e12, hw_value(c->peak_fp8_flops) / 1e12);
+        glia_putf(out, "%-12s %-6s v%-4d %5d %9.0f %10.0f %12.4g %12.5g\n", c->name, c->target,
+                  (int)hw_int(c->generation), (int)hw_int(c->cores), hw_value(c->hbm_bytes) / GIB,
+                  hw_value(c->hbm_bps) / 1e9, hw_value(c->peak_bf16_flops) / 1e12, hw_value(c->peak_fp8_flops) / 1e12);
     }
-    glia_putf(out, "\n%-22s %-6s %5s %13s %10s  %s\n", "instance", "target", "chips", "logical cores", "USD/h", "price");
+    glia_putf(out, "\n%-22s %-6s %5s %13s %10s  %s\n", "instance", "target", "chips", "logical cores", "USD/h",
+              "price");
     for (size_t i = 0; i < hw_instance_count(); i++) {
         const hw_instance *n = hw_instance_at(i);
         const hw_price *price = hw_instance_price(n);
@@ -118,7 +122,7 @@ static void json_core(glia_json_writer *w, const hw_chip *chip, int lnc)
     hw_core core;
     AUTO_STATUS status = hw_core_of(chip, lnc, &core);
 
-    if (status) return;     // not reached: the caller asks for legal sizes only
+    if (status) return; // not reached: the caller asks for legal sizes only
     glia_json_begin_object(w, NULL);
     glia_json_int(w, "lnc", lnc);
     glia_json_int(w, "per_chip", hw_int(chip->cores) / lnc);
@@ -148,12 +152,13 @@ static void json_chip_members(glia_json_writer *w, const hw_chip *chip)
     glia_json_double(w, "mx", hw_pe_flops(chip, HW_RATE_MX));
     glia_json_end_object(w);
     glia_json_begin_array(w, "dtypes");
-#define CHIP_DTYPE(name, first, last, fact)                                                                        \
+#define CHIP_DTYPE(name, first, last, fact)                                                                            \
     if (hw_chip_has_dtype(chip, name)) glia_json_string(w, NULL, name);
 #include "hw/chip_dtypes.def"
     glia_json_end_array(w);
     glia_json_begin_array(w, "logical_cores");
-    for (int lnc = 1; lnc <= hw_int(chip->lnc_max); lnc++) json_core(w, chip, lnc);
+    for (int lnc = 1; lnc <= hw_int(chip->lnc_max); lnc++)
+        json_core(w, chip, lnc);
     glia_json_end_array(w);
 }
 
@@ -189,7 +194,8 @@ void hw_instance_json(const hw_instance *instance, glia_json_writer *w, const ch
     glia_json_end_object(w);
     json_price(w, "price", hw_instance_price(instance));
     glia_json_begin_array(w, "prices");
-    for (size_t i = 0; i < instance->price_count; i++) json_price(w, NULL, &instance->prices[i]);
+    for (size_t i = 0; i < instance->price_count; i++)
+        json_price(w, NULL, &instance->prices[i]);
     glia_json_end_array(w);
     glia_json_begin_object(w, "chip");
     json_chip_members(w, instance->chip);
@@ -202,7 +208,8 @@ void hw_list_json(glia_json_writer *w, const char *key)
     glia_json_begin_object(w, key);
     glia_json_string(w, "schema", schema);
     glia_json_begin_array(w, "chips");
-    for (size_t i = 0; i < hw_chip_count(); i++) hw_chip_json(hw_chip_at(i), w, NULL);
+    for (size_t i = 0; i < hw_chip_count(); i++)
+        hw_chip_json(hw_chip_at(i), w, NULL);
     glia_json_end_array(w);
     glia_json_begin_array(w, "instances");
     for (size_t i = 0; i < hw_instance_count(); i++) {

@@ -3,6 +3,8 @@
 // Trainium1 is in the links, which belong to the instance, and in what nobody has published.
 #include "hw/hw.h"
 
+// clang-format off
+
 const hw_chip hw_inferentia2 = {
     .name = "Inferentia2", .target = "inf2", .sheet = "inf2",
 #include "hw/chips/neuroncore.inc"

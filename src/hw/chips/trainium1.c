@@ -3,6 +3,8 @@
 // docs/facts/trn1.md. Not here: what instances add (links between chips, hosts, prices).
 #include "hw/hw.h"
 
+// clang-format off
+
 const hw_chip hw_trainium1 = {
     .name = "Trainium1", .target = "trn1", .sheet = "trn1",
 #include "hw/chips/neuroncore.inc"

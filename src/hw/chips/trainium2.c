@@ -3,6 +3,8 @@
 // neuroncore_v3.inc, because Trainium3 starts from them.
 #include "hw/hw.h"
 
+// clang-format off
+
 const hw_chip hw_trainium2 = {
     .name = "Trainium2", .target = "trn2", .sheet = "trn2",
 #include "hw/chips/neuroncore.inc"

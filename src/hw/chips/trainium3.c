@@ -3,6 +3,8 @@
 // what is not replaced holds for both and cites a sheet that is not one chip's.
 #include "hw/hw.h"
 
+// clang-format off
+
 // The override is the point: parent first, then what differs. (clang knows the warning by gcc's name too.)
 #pragma GCC diagnostic ignored "-Woverride-init"
 

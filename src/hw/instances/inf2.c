@@ -2,6 +2,8 @@
 // Inferentia2 instances. Prices are snapshots with region and date; docs/facts/prices.md says where each was read.
 #include "hw/hw.h"
 
+// clang-format off
+
 static const hw_price inf2_xlarge_prices[] = {
     { HW_ON_DEMAND,   FACT(0.7582,  USD_PER_HOUR, SRC, "prices:inf2.xlarge.on_demand"), "us-east-1", "2026-07-20" },
     { HW_RESERVED_1Y, FACT(0.47767, USD_PER_HOUR, SRC, "prices:inf2.xlarge.1y"), "us-east-1", "2026-01" },

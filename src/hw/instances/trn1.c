@@ -2,6 +2,8 @@
 // Trainium1 instances. Prices are snapshots with region and date; docs/facts/prices.md says where each was read.
 #include "hw/hw.h"
 
+// clang-format off
+
 static const hw_price trn1_2xlarge_prices[] = {
     { HW_ON_DEMAND,   FACT(1.34375, USD_PER_HOUR, SRC, "prices:trn1.2xlarge.on_demand"), "us-east-1", "2026-07-20" },
     { HW_RESERVED_1Y, FACT(0.82681, USD_PER_HOUR, SRC, "prices:trn1.2xlarge.1y"), "us-east-1", "2026-01" },

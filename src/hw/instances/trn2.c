@@ -2,6 +2,8 @@
 // Trainium2 instances. Neither is on the on-demand list, so the capacity block is the price that glia uses.
 #include "hw/hw.h"
 
+// clang-format off
+
 static const hw_price trn2_3xlarge_prices[] = {
     { HW_CAPACITY_BLOCK, FACT(2.235, USD_PER_HOUR, DOC, "prices:trn2.3xlarge.capacity_block"), "sa-east-1", "2026-07-22" },
 };

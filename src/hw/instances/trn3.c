@@ -2,6 +2,8 @@
 // Trainium3 UltraServers: chips behind NeuronSwitch-v1. No price is published; both are assumed from one chip-hour.
 #include "hw/hw.h"
 
+// clang-format off
+
 // Twice Trainium2's chip price, for 1.94 times its fp8 rate, 1.7 times its bandwidth and 1.5 times its HBM.
 #define TRN3_CHIP_HOUR 4.50
 #define TRN3_PRICE_NOTE "any published price; this is 4.50 USD a chip-hour, twice Trainium2's"
