@@ -39,7 +39,7 @@ bool model_tokenizer_is_control(const model_tokenizer *t, int32_t id);
 int32_t model_tokenizer_find(const model_tokenizer *t, glia_span text); // id of a raw piece, -1 if none
 
 // Appends the ids of `size` bytes at `text` (any bytes; UTF-8 is not required). INVALID for a byte that the vocabulary
-// cannot express, EXHAUSTED for texts of 1 GiB or more.
+// cannot express, EXHAUSTED for texts of 256 MiB or more.
 GLIA_MUST_USE glia_status model_tokenizer_encode(const model_tokenizer *t, const char *text, size_t size,
                                                  unsigned flags, model_ids *out);
 
