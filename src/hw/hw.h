@@ -58,7 +58,6 @@ const char *hw_provenance_name(hw_provenance provenance);   // "doc", "src", "me
 typedef struct hw_chip {
     const char *name;       // "Trainium2"
     const char *target;     // "trn2", as compilers and instance families call it
-    const char *sheet;      // "trn2": its file in docs/facts
 #define CHIP_FIELD(group, member, unit, low, high, overlay, text) hw_fact member;
 #include "hw/chip_fields.def"
 } hw_chip;

@@ -18,7 +18,7 @@ import sys
 
 UNITS_FILE = "src/hw/units.def"
 PREFIXES = {"KIB": 2.0**10, "MIB": 2.0**20, "GIB": 2.0**30}
-TAGS = {"doc", "src", "meas", "derived", "assumed"}
+TAGS = {"doc", "src", "meas", "derived", "assumed", "own"}
 CITATION = re.compile(r"\[([a-z][a-z0-9_-]*):([a-z0-9][a-z0-9_.-]*)\]")
 LITERAL = re.compile(r'"([a-z][a-z0-9_-]*):([a-z0-9][a-z0-9_.-]*)"')
 FACT = re.compile(r"\b(FACT|ASSUME)\(\s*([^,]+),\s*(\w+),\s*(?:([A-Z]+),\s*)?\"([^\"]*)\"")

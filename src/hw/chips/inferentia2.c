@@ -6,7 +6,7 @@
 // clang-format off
 
 const hw_chip hw_inferentia2 = {
-    .name = "Inferentia2", .target = "inf2", .sheet = "inf2",
+    .name = "Inferentia2", .target = "inf2",
 #include "hw/chips/neuroncore.inc"
 #include "hw/chips/neuroncore_v2.inc"
     .launch_ns                 = ASSUME(58e3,       NS,                "inf2:launch",

@@ -6,7 +6,7 @@
 // clang-format off
 
 const hw_chip hw_trainium1 = {
-    .name = "Trainium1", .target = "trn1", .sheet = "trn1",
+    .name = "Trainium1", .target = "trn1",
 #include "hw/chips/neuroncore.inc"
 #include "hw/chips/neuroncore_v2.inc"
     .launch_ns                 = FACT(58e3,         NS,       MEAS,    "trn1:launch"),

@@ -6,7 +6,7 @@
 // clang-format off
 
 const hw_chip hw_trainium2 = {
-    .name = "Trainium2", .target = "trn2", .sheet = "trn2",
+    .name = "Trainium2", .target = "trn2",
 #include "hw/chips/neuroncore.inc"
 #include "hw/chips/neuroncore_v3.inc"
 };

@@ -9,7 +9,7 @@
 #pragma GCC diagnostic ignored "-Woverride-init"
 
 const hw_chip hw_trainium3 = {
-    .name = "Trainium3", .target = "trn3", .sheet = "trn3",
+    .name = "Trainium3", .target = "trn3",
 #include "hw/chips/neuroncore.inc"
 #include "hw/chips/neuroncore_v3.inc"
     .generation                = FACT(4,            COUNT,    DOC,     "trn3:generation"),
