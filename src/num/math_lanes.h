@@ -41,22 +41,24 @@ static inline lane_f LANE(nan_of)(lane_f x, lane_f y)
     return LANE_SELECT(LANE_NAN(x), LANE_FLOAT(LANE_U(NUM_QNAN_BITS)), y);
 }
 
+#define HORNER_FIRST(c) lane_f y = LANE_F(c);
 #define HORNER_STEP(c) y = LANE_FMA(y, x, LANE_F(c));
 #define HORNER_FUNCTION(name, poly)                                                                                \
     static inline lane_f LANE(name)(lane_f x)                                                                      \
     {                                                                                                              \
-        lane_f y = LANE_F(0.0f);            /* 0 * x + c is c: the first step costs nothing that matters */         \
-        poly(HORNER_STEP)                                                                                          \
+        poly(HORNER_FIRST, HORNER_STEP)                                                                            \
         return y;                                                                                                  \
     }
 HORNER_FUNCTION(expm1_poly, NUM_EXPM1_POLY)
 HORNER_FUNCTION(log1p_poly, NUM_LOG1P_POLY)
+HORNER_FUNCTION(tanh_poly, NUM_TANH_POLY)
 HORNER_FUNCTION(erf_small_poly, NUM_ERF_SMALL_POLY)
 HORNER_FUNCTION(erf_large_poly, NUM_ERF_LARGE_POLY)
 HORNER_FUNCTION(sin_poly, NUM_SIN_POLY)
 HORNER_FUNCTION(atan_poly, NUM_ATAN_POLY)
 HORNER_FUNCTION(mills_poly, NUM_MILLS_POLY)
 #undef HORNER_FUNCTION
+#undef HORNER_FIRST
 #undef HORNER_STEP
 
 // e^(x + low) = (1 + q) * s1 * s2, with |q| < 0.42 and s1, s2 powers of two in the normal range: the product by s2 is
@@ -85,6 +87,13 @@ static inline LANE(exp_parts) LANE(exp_split)(lane_f x, lane_f low)
 static inline lane_f LANE(exp_join)(LANE(exp_parts) e)
 {
     return LANE_MUL(LANE_MUL(LANE_ADD(e.q, LANE_F(1.0f)), e.s1), e.s2);
+}
+
+// 1 + e^..., rounded once if the power of two is not too far from 1 to matter.
+static inline lane_f LANE(one_plus_exp)(LANE(exp_parts) e)
+{
+    const lane_f s = LANE_MUL(e.s1, e.s2);
+    return LANE_FMA(e.q, s, LANE_ADD(LANE_F(1.0f), s));
 }
 
 static inline lane_f LANE(exp)(lane_f x)
@@ -117,14 +126,15 @@ static inline lane_f LANE(log)(lane_f x)
     return LANE(nan_of)(x, y);
 }
 
-// (e^2a - 1) / (e^2a + 1) for a = |x|, with e^2a - 1 = q s + (s - 1): no cancellation at either end.
+// A polynomial below the split; 1 - 2 / (e^2a + 1) above, a = |x|.
 static inline lane_f LANE(tanh)(lane_f x)
 {
-    const lane_f a = LANE_MIN(LANE_F(NUM_TANH_MAX), LANE(abs)(x));
-    const LANE(exp_parts) e = LANE(exp_split)(LANE_ADD(a, a), LANE_F(0.0f));
-    const lane_f s = LANE_MUL(e.s1, e.s2);
-    const lane_f t = LANE_FMA(e.q, s, LANE_SUB(s, LANE_F(1.0f)));
-    return LANE(nan_of)(x, LANE(with_sign_of)(LANE_DIV(t, LANE_ADD(t, LANE_F(2.0f))), x));
+    const lane_f a = LANE_MIN(LANE_F(NUM_TANH_MAX), LANE(abs)(x)), z = LANE_MUL(a, a);
+    const lane_f small = LANE_FMA(LANE_MUL(z, a), LANE(tanh_poly)(z), a);
+    const lane_f d = LANE(one_plus_exp)(LANE(exp_split)(LANE_ADD(a, a), LANE_F(0.0f)));
+    const lane_f large = LANE_SUB(LANE_F(1.0f), LANE_DIV(LANE_F(2.0f), d));
+    const lane_f y = LANE_SELECT(LANE_LT(a, LANE_F(NUM_TANH_SPLIT)), small, large);
+    return LANE(nan_of)(x, LANE(with_sign_of)(y, x));
 }
 
 // A polynomial below the split; 1 - e^(-t + t g(t)) above.
@@ -177,14 +187,6 @@ static inline lane_f LANE(rsqrt)(lane_f x)
     return LANE(nan_of)(y, y);              // a negative argument too
 }
 
-// e = e^-|x|, then 1 / (1 + e) or e / (1 + e): the small side keeps its relative error into the subnormals.
-static inline lane_f LANE(sigmoid)(lane_f x)
-{
-    const lane_f e = LANE(exp_join)(LANE(exp_split)(LANE(negate)(LANE(abs)(x)), LANE_F(0.0f)));
-    const lane_f top = LANE_SELECT(LANE_LT(x, LANE_F(0.0f)), e, LANE_F(1.0f));
-    return LANE(nan_of)(x, LANE_DIV(top, LANE_ADD(LANE_F(1.0f), e)));
-}
-
 // max(x, 0) + ln(1 + e^-|x|); the logarithm halves 1 + e when that is past sqrt(2).
 static inline lane_f LANE(softplus)(lane_f x)
 {
@@ -195,36 +197,61 @@ static inline lane_f LANE(softplus)(lane_f x)
     return LANE(nan_of)(x, LANE_ADD(LANE_MAX(LANE_F(0.0f), x), LANE(log_join)(f, k)));
 }
 
-// x sigmoid(z) for z of x's sign, given a = |x| (clamped where the product has underflowed) and the parts of e^-|z|.
-// The last scale is applied after the division, so that a subnormal result is rounded once.
-static inline lane_f LANE(times_sigmoid)(lane_f x, lane_f a, LANE(exp_parts) e)
+// y sigmoid(z) from the parts of e^-|z|: y / (1 + e^-|z|), or small e^-|z| / (1 + e^-|z|) where z is `below` zero
+// (`small` is y, clamped where the product has long underflowed). Two roundings reach the result, the quotient's and
+// the last: the rounding of the denominator is found and folded into q. The last scale is applied at the end, so that
+// a subnormal result is rounded once.
+static inline lane_f LANE(times_sigmoid)(lane_m below, lane_f y, lane_f small, LANE(exp_parts) e)
 {
+    const lane_f one = LANE_F(1.0f), s = LANE_MUL(e.s1, e.s2);
+    const lane_f d = LANE(one_plus_exp)(e);
+    const lane_f dl = LANE_FMA(e.q, s, LANE_SUB(s, LANE_SUB(d, one)));     // 1 + e^-|z| = d + dl
+    const lane_f correction = LANE_MUL(dl, LANE_FMA(LANE_F(NUM_INVERSE_1), d, LANE_F(NUM_INVERSE_0)));
+    lane_f q = LANE_SELECT(below, e.q, LANE_F(0.0f));
+    q = LANE_FMA(LANE(negate)(correction), LANE_ADD(one, q), q);
+    const lane_f quotient = LANE_DIV(LANE_SELECT(below, LANE_MUL(small, e.s1), y), d);
+    return LANE_MUL(LANE_FMA(quotient, q, quotient), LANE_SELECT(below, e.s2, one));
+}
+
+static inline lane_f LANE(sigmoid)(lane_f x)
+{
+    const LANE(exp_parts) e = LANE(exp_split)(LANE(negate)(LANE(abs)(x)), LANE_F(0.0f));
     const lane_m below = LANE_LT(x, LANE_F(0.0f));
-    const lane_f small = LANE(negate)(LANE_MUL(LANE_FMA(a, e.q, a), e.s1));
-    const lane_f top = LANE_SELECT(below, small, x);
-    const lane_f quotient = LANE_DIV(top, LANE_ADD(LANE_F(1.0f), LANE(exp_join)(e)));
-    return LANE(nan_of)(x, LANE_MUL(quotient, LANE_SELECT(below, e.s2, LANE_F(1.0f))));
+    return LANE(nan_of)(x, LANE(times_sigmoid)(below, LANE_F(1.0f), LANE_F(1.0f), e));
 }
 
 static inline lane_f LANE(silu)(lane_f x)
 {
-    const lane_f a = LANE_MIN(LANE_F(NUM_SILU_MAX), LANE(abs)(x));
-    return LANE(times_sigmoid)(x, a, LANE(exp_split)(LANE(negate)(a), LANE_F(0.0f)));
+    const lane_f a = LANE(negate)(LANE_MIN(LANE_F(NUM_SILU_MAX), LANE(abs)(x)));
+    const lane_m below = LANE_LT(x, LANE_F(0.0f));
+    return LANE(nan_of)(x, LANE(times_sigmoid)(below, x, a, LANE(exp_split)(a, LANE_F(0.0f))));
 }
 
-// x Phi(x), Phi(-t) = e^(-t^2/2) M(t): t^2 is kept in two floats, since the exponential turns its absolute error into
-// a relative one. For x > 0 it is x - x Phi(-x).
+// x Phi(x), t Phi(-t) = t / (t + 4) e^(-t^2/2) P(v), with P flat and v = (t - 4) / (t + 4). t^2 and t / (t + 4) are
+// kept in two floats: the exponential turns an absolute error of t^2 into a relative one. For x > 0 it is x - x Phi(-x).
 static inline lane_f LANE(gelu)(lane_f x)
 {
-    const lane_f t = LANE_MIN(LANE_F(NUM_GELU_MAX), LANE(abs)(x));
+    const lane_f t = LANE_MIN(LANE_F(NUM_GELU_MAX), LANE(abs)(x)), k = LANE_F(NUM_MILLS_CENTRE);
     const lane_f h = LANE_MUL(t, t), l = LANE_FMA(t, t, LANE(negate)(h));
     const LANE(exp_parts) e = LANE(exp_split)(LANE_MUL(LANE_F(-0.5f), h), LANE_MUL(LANE_F(-0.5f), l));
-    const lane_f v = LANE_DIV(LANE_SUB(t, LANE_F(NUM_MILLS_CENTRE)), LANE_ADD(t, LANE_F(NUM_MILLS_CENTRE)));
-    const lane_f m = LANE(mills_poly)(v);
-    const lane_f tail = LANE_MUL(LANE_MUL(t, LANE_FMA(m, e.q, m)), e.s1);      // |x| Phi(-|x|) = tail * s2
+    // u + ul = t / (d + dl), d + dl = t + 4
+    const lane_f d = LANE_ADD(t, k);
+    const lane_f dl = LANE_SUB(LANE_MIN(t, k), LANE_SUB(d, LANE_MAX(t, k)));
+    const lane_f inverse = LANE_DIV(LANE_F(1.0f), d), u = LANE_MUL(t, inverse);
+    const lane_f rest = LANE_FMA(LANE(negate)(u), dl, LANE_FMA(LANE(negate)(u), d, t));
+    const lane_f ul = LANE_MUL(rest, inverse);
+    const lane_f v = LANE_FMA(LANE_F(2.0f), ul, LANE_FMA(LANE_F(2.0f), u, LANE_F(-1.0f)));
+    const lane_f p1 = LANE(mills_poly)(v), p = LANE_FMA(p1, v, LANE_F(NUM_MILLS_0));
+    const lane_f pl = LANE_FMA(p1, v, LANE_SUB(LANE_F(NUM_MILLS_0), p));        // P = p + pl
+    const lane_f pq = LANE_FMA(p, e.q, pl), pe = LANE_ADD(p, pq), pel = LANE_SUB(pq, LANE_SUB(pe, p));
+    const lane_f low = LANE_FMA(pe, ul, LANE_MUL(pel, u));
+    const lane_f tail = LANE_MUL(LANE_FMA(pe, u, low), e.s1);                  // |x| Phi(-|x|) = tail * s2
     const lane_f below = LANE(negate)(LANE_MUL(tail, e.s2));
     const lane_f above = LANE_FMA(LANE(negate)(tail), e.s2, x);
-    return LANE(nan_of)(x, LANE_SELECT(LANE_LT(x, LANE_F(0.0f)), below, above));
+    lane_f y = LANE_SELECT(LANE_LT(x, LANE_F(0.0f)), below, above);
+    // So small that Phi is 1/2, and that the second floats underflow.
+    y = LANE_SELECT(LANE_LT(t, LANE_F(0x1p-64f)), LANE_MUL(LANE_F(0.5f), x), y);
+    return LANE(nan_of)(x, y);
 }
 
 // x sigmoid(z), z = 2 sqrt(2/pi) (x + 0.044715 x^3), which is x (1 + tanh(z / 2)) / 2. |z| is computed as zh + zl.
@@ -242,5 +269,6 @@ static inline lane_f LANE(gelu_tanh)(lane_f x)
     const lane_f zh = LANE_MUL(c, g);
     lane_f zl = LANE_FMA(c, g, LANE(negate)(zh));
     zl = LANE_FMA(c, gl, LANE_FMA(cl, g, zl));
-    return LANE(times_sigmoid)(x, a, LANE(exp_split)(LANE(negate)(zh), LANE(negate)(zl)));
+    const LANE(exp_parts) e = LANE(exp_split)(LANE(negate)(zh), LANE(negate)(zl));
+    return LANE(nan_of)(x, LANE(times_sigmoid)(LANE_LT(x, LANE_F(0.0f)), x, LANE(negate)(a), e));
 }
