@@ -57,13 +57,14 @@
     FIRST(-0x1.d5581ap-10f) C(0x1.652948p-7f) C(-0x1.fe581cp-6f) C(0x1.da8a34p-5f) C(-0x1.5820f8p-4f) C(0x1.c092dep-4f)\
     C(-0x1.2420fap-3f) C(0x1.9991eap-3f) C(-0x1.55553ep-2f)
 
-// (t + 4) e^(t^2/2) Q(t), Q the upper tail of the normal distribution, in v = (t - 4) / (t + 4) for t up to 14.5
-#define NUM_MILLS_CENTRE 4.0f
+// (t + K) e^(t^2/2) Q(t), Q the upper tail of the normal distribution, in v = (t - K) / (t + K) for t up to 14.5
+#define NUM_MILLS_CENTRE 4.15625f           // K
 #define NUM_GELU_MAX 14.5f                  // t Q(t) underflows from 14.3 on
 #define NUM_MILLS_POLY(FIRST, C)                                                                                   \
-    FIRST(-0x1.df8bd8p-14f) C(0x1.c073a8p-13f) C(0x1.9c1a6ep-10f) C(-0x1.cfbb46p-9f) C(-0x1.ed904cp-8f)            \
-    C(0x1.eee1b0p-5f) C(-0x1.7dff66p-3f) C(0x1.8c6d76p-2f) C(-0x1.373e3ap-1f)
-#define NUM_MILLS_0 0x1.82b4bcp-1f          // the last coefficient: added in two floats
+    FIRST(-0x1.ae8418p-13f) C(-0x1.1e558ep-13f) C(0x1.0b8fbap-9f) C(-0x1.0c8e64p-9f) C(-0x1.de0ad0p-7f)            \
+    C(0x1.365672p-4f) C(-0x1.a9ce10p-3f) C(0x1.a0af08p-2f)
+#define NUM_MILLS_1 -0x1.3ce4b8p-1f         // the last two coefficients: added in two floats
+#define NUM_MILLS_0 0x1.841c62p-1f
 
 // 2 sqrt(2/pi) = C_HI + C_LO; 0.044715 = K_HI + K_LO
 #define NUM_GELU_C_HI 0x1.988454p+0f

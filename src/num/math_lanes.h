@@ -72,9 +72,8 @@ static inline LANE(exp_parts) LANE(exp_split)(lane_f x, lane_f low)
     x = LANE_MIN(LANE_F(NUM_EXP_HIGH), LANE_MAX(LANE_F(NUM_EXP_LOW), x));
     const lane_f t = LANE_FMA(x, LANE_F(NUM_LOG2E), LANE_F(NUM_ROUND_MAGIC));
     const lane_f n = LANE_SUB(t, LANE_F(NUM_ROUND_MAGIC));
-    lane_f r = LANE_FMA(n, LANE_F(-NUM_LN2_HI), x);
-    r = LANE_FMA(n, LANE_F(-NUM_LN2_LO), r);
-    r = LANE_ADD(r, low);
+    // The first step is exact; the rest is added to it at once.
+    const lane_f r = LANE_ADD(LANE_FMA(n, LANE_F(-NUM_LN2_HI), x), LANE_FMA(n, LANE_F(-NUM_LN2_LO), low));
     const lane_u k = LANE_ISUB(LANE_BITS(t), LANE_U(NUM_ROUND_MAGIC_BITS));
     const lane_u k1 = LANE_SAR(k, 1), k2 = LANE_ISUB(k, k1);
     return (LANE(exp_parts)){
@@ -163,6 +162,7 @@ static inline lane_f LANE(sin)(lane_f x)
     const lane_f z = LANE_MUL(r, r);
     lane_f inside = LANE_FMA(LANE_MUL(z, r), LANE(sin_poly)(z), r);
     inside = LANE_FLOAT(LANE_XOR(LANE_BITS(inside), LANE_SHL(LANE_BITS(t), 31)));      // odd k: the other sign
+    inside = LANE_MIN(LANE_F(1.0f), inside);
     const lane_f d = LANE_SUB(LANE_SUB(a, LANE_F(NUM_PI_A)), LANE_F(NUM_PI_B));
     const lane_f outside = LANE_MUL(d, LANE_FMA(LANE_MUL(d, d), LANE_F(NUM_ONE_SIXTH), LANE_F(-1.0f)));
     const lane_f y = LANE_SELECT(LANE_LT(LANE_F(NUM_PI_A), a), outside, inside);
@@ -227,22 +227,28 @@ static inline lane_f LANE(silu)(lane_f x)
     return LANE(nan_of)(x, LANE(times_sigmoid)(below, x, a, LANE(exp_split)(a, LANE_F(0.0f))));
 }
 
-// x Phi(x), t Phi(-t) = t / (t + 4) e^(-t^2/2) P(v), with P flat and v = (t - 4) / (t + 4). t^2 and t / (t + 4) are
+// x Phi(x), t Phi(-t) = t / (t + K) e^(-t^2/2) P(v), with P flat and v = (t - K) / (t + K). t^2 and t / (t + K) are
 // kept in two floats: the exponential turns an absolute error of t^2 into a relative one. For x > 0 it is x - x Phi(-x).
 static inline lane_f LANE(gelu)(lane_f x)
 {
     const lane_f t = LANE_MIN(LANE_F(NUM_GELU_MAX), LANE(abs)(x)), k = LANE_F(NUM_MILLS_CENTRE);
     const lane_f h = LANE_MUL(t, t), l = LANE_FMA(t, t, LANE(negate)(h));
     const LANE(exp_parts) e = LANE(exp_split)(LANE_MUL(LANE_F(-0.5f), h), LANE_MUL(LANE_F(-0.5f), l));
-    // u + ul = t / (d + dl), d + dl = t + 4
+    // u + ul = t / (d + dl), d + dl = t + K
     const lane_f d = LANE_ADD(t, k);
     const lane_f dl = LANE_SUB(LANE_MIN(t, k), LANE_SUB(d, LANE_MAX(t, k)));
     const lane_f inverse = LANE_DIV(LANE_F(1.0f), d), u = LANE_MUL(t, inverse);
     const lane_f rest = LANE_FMA(LANE(negate)(u), dl, LANE_FMA(LANE(negate)(u), d, t));
     const lane_f ul = LANE_MUL(rest, inverse);
-    const lane_f v = LANE_FMA(LANE_F(2.0f), ul, LANE_FMA(LANE_F(2.0f), u, LANE_F(-1.0f)));
-    const lane_f p1 = LANE(mills_poly)(v), p = LANE_FMA(p1, v, LANE_F(NUM_MILLS_0));
-    const lane_f pl = LANE_FMA(p1, v, LANE_SUB(LANE_F(NUM_MILLS_0), p));        // P = p + pl
+    const lane_f two = LANE_F(2.0f), minus_one = LANE_F(-1.0f);
+    const lane_f v = LANE_FMA(two, u, minus_one);                              // v + vl
+    const lane_f vl = LANE_FMA(two, ul, LANE_FMA(two, u, LANE_SUB(minus_one, v)));
+    // p + pl = P, its last two steps in two floats
+    const lane_f c1 = LANE_F(NUM_MILLS_1), c0 = LANE_F(NUM_MILLS_0);
+    const lane_f p2 = LANE(mills_poly)(v), p1 = LANE_FMA(p2, v, c1), p = LANE_FMA(p1, v, c0);
+    const lane_f p1l = LANE_FMA(p2, v, LANE_SUB(c1, p1));
+    lane_f pl = LANE_FMA(p1l, v, LANE_FMA(p1, v, LANE_SUB(c0, p)));
+    pl = LANE_FMA(vl, LANE_FMA(p2, v, p1), pl);                                // P'(v) to a few percent
     const lane_f pq = LANE_FMA(p, e.q, pl), pe = LANE_ADD(p, pq), pel = LANE_SUB(pq, LANE_SUB(pe, p));
     const lane_f low = LANE_FMA(pe, ul, LANE_MUL(pel, u));
     const lane_f tail = LANE_MUL(LANE_FMA(pe, u, low), e.s1);                  // |x| Phi(-|x|) = tail * s2

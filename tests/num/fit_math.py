@@ -59,6 +59,6 @@ def mills(v):   # (t + K) exp(t^2/2) Q(t) for v = (t - K) / (t + K), Q the upper
     return (t + K) * mp.exp(t * t / 2) * mp.erfc(t / mp.sqrt(2)) / 2
 
 
-K, TOP = 4, mp.mpf("14.5")
-fit("MILLS: (t + 4) exp(t^2/2) Q(t) in (t - 4) / (t + 4)", mp.mpf(-1), (TOP - K) / (TOP + K), 9, mills,
+K, TOP = mp.mpf("4.15625"), mp.mpf("14.5")      # the K near 4 whose coefficients lose least in fp32
+fit("MILLS: (t + K) exp(t^2/2) Q(t) in (t - K) / (t + K), K = 4.15625", mp.mpf(-1), (TOP - K) / (TOP + K), 9, mills,
     lambda v: 1 / mills(v))
