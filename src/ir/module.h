@@ -25,6 +25,9 @@ const char *ir_module_fresh_name(ir_module *m, ir_op op);           // "<op>.<n>
 // "file:line:column" of an instruction, or "module 'm', computation 'c', instruction 'i'" where no file is known.
 void ir_loc_print(glia_strbuf *out, const ir_loc *loc, const ir_computation *c, const char *inst_name);
 
+// Is alias `i` possible: indices in range, equal shapes, no parameter or output used twice?
+GLIA_MUST_USE glia_status ir_alias_check(const ir_module *m, uint32_t i);
+
 // ---- shapes in any arena (shape.c) ----
 ir_shape ir_shape_array_in(glia_arena *a, num_dtype dtype, int rank, const int64_t *dims);
 ir_shape ir_shape_copy_in(glia_arena *a, const ir_shape *s);        // deep

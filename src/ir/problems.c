@@ -7,7 +7,7 @@
 void ir_problems_add(ir_problems *p, const char *place, glia_status problem)
 {
     if (p->count < IR_PROBLEM_LIMIT)
-        glia_putf(&p->text, "%s%s: %s", p->count ? "\n" : "", place, glia_status_message(problem));
+        glia_putf(&p->text, "%s%s%s%s", p->count ? "\n" : "", place ? place : "", place ? ": " : "", glia_status_message(problem));
     glia_code code = glia_status_code(problem);
     p->code = p->count == 0 || p->code == code ? code : GLIA_CODE_INVALID;
     p->count++;

@@ -11,7 +11,7 @@ typedef struct ir_problems {
     glia_code code;             // of all of them, or INVALID when they differ
 } ir_problems;
 
-// Takes `problem`; `place` is put before it. Problems past IR_PROBLEM_LIMIT are counted only.
+// Takes `problem`; `place` is put before it (NULL: the text has it already). Problems past IR_PROBLEM_LIMIT are counted only.
 void ir_problems_add(ir_problems *p, const char *place, glia_status problem);
 bool ir_problems_full(const ir_problems *p);        // looking further is pointless
 // The report, or success when there is none; releases what `p` holds.
