@@ -10,6 +10,18 @@
 // naming rule, core, function, instruction and origin. Rules are rows in isa/rules.def.
 GLIA_MUST_USE glia_status isa_verify(const isa_program *p, const hw_chip *chip);
 
+// The rules of stage STRUCTURE alone: what every reader of a program relies on (indices, counts, nesting). isa_verify
+// begins with them; whoever builds a program from bytes or text judges it so before it hands it on. INVALID.
+GLIA_MUST_USE glia_status isa_check_structure(const isa_program *p);
+
+typedef struct isa_rule_row {
+    const char *name, *fact, *text;
+    bool structure;             // judged by isa_check_structure
+    uint8_t first, last;        // generations
+} isa_rule_row;
+uint32_t isa_rule_count(void);
+const isa_rule_row *isa_rule_at(uint32_t index);
+
 typedef enum isa_verdict { ISA_PROVED, ISA_ASSUMED, ISA_VIOLATED } isa_verdict;
 typedef struct isa_place { uint32_t core, function, insn; } isa_place;
 typedef struct isa_hazard {
