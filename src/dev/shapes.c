@@ -112,9 +112,9 @@ static glia_status check_rules(const judge *j)
         const isa_operand *o = &j->o[k];
         if (!in_memory(o)) continue;
         const isa_rule rule = (isa_rule)j->row->operands[k].rule;
-        if (rule == ISA_RULE_ANY) continue;
+        if (rule == ISA_RULE_ANY || (rule != ISA_RULE_ONE && !first)) continue;     // check_shape judges
         const uint64_t want = rule == ISA_RULE_FULL ? free_of(first) : rule == ISA_RULE_EIGHT ? 8 : 1;
-        const int partitions = rule == ISA_RULE_ONE || !first || !dev_on_chip(o->space) ? 1 : first->partitions;
+        const int partitions = rule == ISA_RULE_ONE || !dev_on_chip(first->space) ? 1 : first->partitions;
         if (free_of(o) != want || (dev_on_chip(o->space) && o->partitions != partitions))
             return invalid(j, "operand '%s' is [%u, %llu], it must be [%d, %llu]", j->row->operands[k].name,
                            o->partitions, (unsigned long long)free_of(o), partitions, (unsigned long long)want);

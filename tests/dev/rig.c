@@ -89,6 +89,7 @@ uint32_t rig_out(rig *r, isa_operand chip)
 
 uint32_t rig_emit(rig *r, isa_op op, isa_engine e, int n, const isa_operand *o, int attrs, const uint8_t *attr)
 {
+    if (n > isa_row_get(op)->operand_count) n = isa_row_get(op)->operand_count;    // isa_none() stands for none
     if (attrs > isa_row_get(op)->attr_count) attrs = isa_row_get(op)->attr_count;
     return isa_emit(r->f, op, e, n, o, attrs, attr, 0);
 }
