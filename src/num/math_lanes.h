@@ -210,7 +210,8 @@ static inline lane_f LANE(times_sigmoid)(lane_m below, lane_f y, lane_f small, L
     lane_f q = LANE_SELECT(below, e.q, LANE_F(0.0f));
     q = LANE_FMA(LANE(negate)(correction), LANE_ADD(one, q), q);
     const lane_f quotient = LANE_DIV(LANE_SELECT(below, LANE_MUL(small, e.s1), y), d);
-    return LANE_MUL(LANE_FMA(quotient, q, quotient), LANE_SELECT(below, e.s2, one));
+    const lane_f product = LANE_MUL(LANE_FMA(quotient, q, quotient), LANE_SELECT(below, e.s2, one));
+    return LANE_SELECT(LANE_LT(y, LANE_FLOAT(LANE_U(NUM_INF_BITS))), product, y);      // not inf * 0
 }
 
 static inline lane_f LANE(sigmoid)(lane_f x)
