@@ -9,7 +9,6 @@
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,17 +158,19 @@ void glia_json_uint(glia_json_writer *w, const char *key, uint64_t value)
 }
 
 // The fewest digits that read back as the same double; if p digits do, so do p + 1, so bisection finds them.
-static void format_shortest(double value, char *text, size_t size)
+static void put_shortest(glia_strbuf *out, double value)
 {
     const locale_t before = enter_c_locale();
+    const size_t start = out->size;
     int low = 1, high = 17;
     while (low < high) {
         const int middle = (low + high) / 2;
-        snprintf(text, size, "%.*g", middle, value);
-        if (strtod(text, NULL) == value) high = middle;
+        glia_putf(out, "%.*g", middle, value);
+        if (strtod(out->data + start, NULL) == value) high = middle;
         else low = middle + 1;
+        out->size = start;
     }
-    snprintf(text, size, "%.*g", low, value);
+    glia_putf(out, "%.*g", low, value);
     uselocale(before);
 }
 
@@ -179,10 +180,8 @@ void glia_json_double(glia_json_writer *w, const char *key, double value)
         glia_json_null(w, key);
         return;
     }
-    char text[40];
-    format_shortest(value, text, sizeof text);
     begin_value(w, key);
-    glia_put(w->out, text);
+    put_shortest(w->out, value);
 }
 
 void glia_json_bool(glia_json_writer *w, const char *key, bool value)

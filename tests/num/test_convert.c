@@ -143,11 +143,17 @@ TEST(convert, tf32_keeps_ten_mantissa_bits)
     EXPECT_EQ_HEX(num_from_f32(NUM_TF32, 0x1p-149f), 0);
 }
 
-TEST(convert, direct_tf32_equals_the_general_path)
+TEST(convert, tf32_equals_rounding_in_double)
 {
     for (uint64_t u = 0; u <= UINT32_MAX; u += 977) {
         const float x = num_f32_of((uint32_t)u);
         EXPECT_EQ_HEX(num_f32_bits(num_tf32_round(x)), num_from_f32(NUM_TF32, x));
+        if (!isfinite(x)) continue;
+        int e;
+        frexp((double)x, &e);
+        const int unit = (e < -125 ? -125 : e) - 11;            // of the tenth mantissa bit
+        const double want = ldexp(rint(ldexp((double)x, -unit)), unit);
+        EXPECT_EQ_HEX(num_f32_bits(num_tf32_round(x)), num_f32_bits(fabs(want) >= 0x1p128 ? copysignf(INFINITY, x) : (float)want));
     }
 }
 

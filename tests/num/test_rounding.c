@@ -45,7 +45,7 @@ TEST(rounding, probability_is_the_discarded_fraction)
             const float x = num_f32_of(glia_rng_u32(&r) & 0x7FFFFFFF);
             const uint64_t down = num_from_f32_stochastic(t, x, 0);
             const double low = num_to_f64(t, down), high = num_to_f64(t, down + (t == NUM_TF32 ? 0x2000 : 1));
-            if (!(x < FLT_MAX) || !isfinite(high) || (t != NUM_BF16 && t != NUM_TF32 && x < 1e-12f && tried % 8)) continue;
+            if (!(x < FLT_MAX) || !isfinite(low) || !isfinite(high) || (t != NUM_BF16 && t != NUM_TF32 && x < 1e-12f && tried % 8)) continue;
             if (!(low <= (double)x && (double)x < high))
                 FAIL_TEST("%s(%a): between %a and %a", num_dtype_get(t)->name, (double)x, low, high);
             const double fraction = ((double)x - low) / (high - low);

@@ -3,8 +3,8 @@
 
     vectors.py path/to/num_convert_cli
 
-Where glia's rule is another than NumPy's (dtype.h: float to integer saturates and rounds to nearest even, NaN gives 0,
-NaNs are canonical), the expected value is built from exact Python integers and fractions instead.
+Where glia's rule is another than NumPy's (dtype.h: float to integer rounds to nearest even and saturates, NaN gives 0,
+NaNs are canonical), the expected value is put together here.
 """
 import subprocess
 import sys
@@ -35,12 +35,12 @@ def inputs(t):
         return np.array([False, True])
     if size <= 2:
         return np.arange(256**size, dtype=uint_of(t)).view(t)
-    bits = rng.integers(0, 2**(8 * size), 60000, dtype=uint_of(t), endpoint=False)
+    bits = rng.integers(0, 2**(8 * size), 20000, dtype=uint_of(t), endpoint=False)
     parts = [bits.view(t)]
     if np.dtype(t).kind == "f":
-        near = rng.standard_normal(60000) * 2.0**rng.integers(-160, 130, 60000)
+        near = rng.standard_normal(20000) * 2.0**rng.integers(-160, 130, 20000)
         parts.append(near.astype(t))
-        parts.append((rng.standard_normal(20000) * 300).astype(t))
+        parts.append((rng.standard_normal(10000) * 300).astype(t))
         # Every narrow float, the midpoints between neighbours, and what is one ulp beside them.
         for narrow in FLOATS.values():
             if np.dtype(narrow).itemsize > 2:
@@ -50,6 +50,8 @@ def inputs(t):
             step = grid[-1] - grid[-2]
             grid = np.concatenate([grid, [grid[-1] + step, grid[0] - step]])
             grid.sort()
+            if len(grid) > 2000:                # bf16 and f16: a tenth, and both ends
+                grid = np.concatenate([grid[:100], grid[100:-100:10], grid[-100:]])
             middle = (grid[1:] + grid[:-1]) / 2
             for p in (grid, middle):
                 x = p.astype(t)
@@ -112,15 +114,11 @@ def bf16_exactly(x):
 
 def to_integer(x, t):
     info = np.iinfo(t)
-    out = np.empty(len(x), dtype=object)
-    for i, v in enumerate(x.astype(np.float64)):
-        if np.isnan(v):
-            out[i] = 0
-        elif np.isinf(v):
-            out[i] = info.max if v > 0 else info.min
-        else:
-            out[i] = min(max(round(float(v)), info.min), info.max)     # Python rounds halves to even, exactly
-    return out.astype(t)
+    r = np.rint(x.astype(np.float64))                       # halves to even
+    over, under = r >= 2.0**int(info.max).bit_length(), r <= float(info.min)
+    out = np.where(np.isnan(r) | over | under, 0, r).astype(t)
+    out[over], out[under] = info.max, info.min
+    return out
 
 
 def expected(x, source, target):
