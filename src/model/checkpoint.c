@@ -69,7 +69,7 @@ static glia_status add_gguf(model_checkpoint *cp, glia_span bytes, const char *p
 static void add_tensors(model_checkpoint *cp, const model_safetensors *file)
 {
     const model_tensor **all = ARENA_ARRAY(cp->arena, const model_tensor *, cp->count + file->count);
-    memcpy(all, cp->tensors, cp->count * sizeof *all);
+    for (size_t i = 0; i < cp->count; i++) all[i] = cp->tensors[i];
     for (size_t i = 0; i < file->count; i++) all[cp->count + i] = &file->tensors[i];
     cp->tensors = all;
     cp->count += file->count;

@@ -227,7 +227,7 @@ TEST(tokenizer, the_heap_agrees_with_the_definition)
             for (size_t i = 0; i < size; i++) text[i] = (char)('a' + (int)glia_rng_below(&r, 3));
             EXPECT_OK(model_tokenizer_encode(v.tokenizer, text, size, 0, &got));
             const size_t n = merge_by_definition(v.tokenizer, scores, text, size, want);
-            if (got.count != n || memcmp(got.items, want, n * sizeof *want) != 0)
+            if (got.count != n || (n && memcmp(got.items, want, n * sizeof *want) != 0))
                 FAIL_TEST("seed 20, round %d, text %d \"%.*s\": %u ids, want %zu", round, k, (int)size, text, got.count, n);
             VEC_FREE(&got);
         }
