@@ -83,7 +83,8 @@ static ir_inst *make_mask(entry *e, bool windowed)
         seen = ir_binary(b, IR_AND, seen, ir_compare(b, IR_GT, key, start));
     }
     const ir_shape like = ir_shape_array(e->g->module, NUM_F32, 2, dims);
-    return ir_select(b, seen, splat(e, NUM_F32, 0, &like), splat(e, NUM_F32, -1e30, &like));
+    ir_inst *open = splat(e, NUM_F32, 0, &like);
+    return ir_select(b, seen, open, splat(e, NUM_F32, -1e30, &like));
 }
 
 static ir_inst *mask_of(entry *e, model_layer_kind kind)

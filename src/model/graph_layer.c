@@ -4,7 +4,8 @@
 // Activations are [T, features]; heads appear by reshape only. Everything is f32 but the operands of products, which
 // are brought to the compute dtype; q carries the attention scale, so that scores need no pass of their own. The forms
 // are those that the compiler fuses: softmax with its own max and sum over the last dim, the value product as
-// [n_kv_heads, group, T, head_dim] contracted with the output weight in place.
+// [n_kv_heads, group, T, head_dim] contracted with the output weight in place. No call here has two arguments that both
+// make instructions: their order would be the C compiler's choice, and a module's text is the same everywhere.
 #include <math.h>
 
 #include "model/graph_internal.h"
@@ -35,7 +36,8 @@ static ir_inst *spread_leading(ir_builder *b, ir_inst *x, const ir_shape *like)
 ir_inst *graph_rms_norm(ir_builder *b, ir_inst *x, ir_inst *w, double eps)
 {
     const int64_t last = x->shape.rank - 1;
-    ir_inst *sum = ir_reduce(b, IR_ADD, ir_binary(b, IR_MULTIPLY, x, x), ir_constant_f32(b, NUM_F32, 0), 1, &last);
+    ir_inst *square = ir_binary(b, IR_MULTIPLY, x, x);
+    ir_inst *sum = ir_reduce(b, IR_ADD, square, ir_constant_f32(b, NUM_F32, 0), 1, &last);
     ir_inst *mean = graph_scale(b, sum, 1.0 / (double)w->shape.dims[0]);
     ir_inst *kept = ir_broadcast_scalar(b, ir_constant_f32(b, NUM_F32, eps), &mean->shape);
     ir_inst *inverse = ir_unary(b, IR_RSQRT, graph_add(b, mean, kept));
@@ -56,6 +58,13 @@ ir_inst *graph_linear(ir_builder *b, ir_inst *x, ir_inst *w)
 
 // ---- attention -----------------------------------------------------------------------------------------------------
 
+// (x * y) op (z * w), all of one shape.
+static ir_inst *combine(ir_builder *b, ir_op op, ir_inst *x, ir_inst *y, ir_inst *z, ir_inst *w)
+{
+    ir_inst *first = ir_binary(b, IR_MULTIPLY, x, y);
+    return ir_binary(b, op, first, ir_binary(b, IR_MULTIPLY, z, w));
+}
+
 // x [T, H, D] turned by the angles of its rows: pairs are (i, i + D/2).
 static ir_inst *rotate(graph_layer *l, ir_inst *x)
 {
@@ -65,8 +74,8 @@ static ir_inst *rotate(graph_layer *l, ir_inst *x)
     ir_inst *low = ir_slice(b, x, (const int64_t[]){ 0, 0, 0 }, dims, NULL);
     ir_inst *high = ir_slice(b, x, (const int64_t[]){ 0, 0, half }, (const int64_t[]){ t, h, 2 * half }, NULL);
     ir_inst *c = ir_broadcast(b, l->cos, 3, dims, along), *s = ir_broadcast(b, l->sin, 3, dims, along);
-    ir_inst *new_low = ir_binary(b, IR_SUBTRACT, ir_binary(b, IR_MULTIPLY, low, c), ir_binary(b, IR_MULTIPLY, high, s));
-    ir_inst *new_high = graph_add(b, ir_binary(b, IR_MULTIPLY, high, c), ir_binary(b, IR_MULTIPLY, low, s));
+    ir_inst *new_low = combine(b, IR_SUBTRACT, low, c, high, s);
+    ir_inst *new_high = combine(b, IR_ADD, high, c, low, s);
     return ir_concatenate(b, 2, (ir_inst *[]){ new_low, new_high }, 2);
 }
 
@@ -177,7 +186,8 @@ static ir_inst *gelu_tanh(ir_builder *b, ir_inst *x)
     ir_inst *cube = ir_binary(b, IR_MULTIPLY, ir_binary(b, IR_MULTIPLY, x, x), x);
     ir_inst *inner = graph_scale(b, graph_add(b, x, graph_scale(b, cube, 0.044715)), sqrt(2 / M_PI));
     ir_inst *one = ir_broadcast_scalar(b, ir_constant_f32(b, NUM_F32, 1), &x->shape);
-    return ir_binary(b, IR_MULTIPLY, graph_scale(b, x, 0.5), graph_add(b, one, ir_unary(b, IR_TANH, inner)));
+    ir_inst *gate = graph_add(b, one, ir_unary(b, IR_TANH, inner));
+    return ir_binary(b, IR_MULTIPLY, graph_scale(b, x, 0.5), gate);
 }
 
 static ir_inst *activate(ir_builder *b, model_activation a, ir_inst *x)
