@@ -49,19 +49,23 @@ TEST(pe, fp32_underflows_gradually)
 
 TEST(pe, bf16_sums_pairs_odd_element_first)
 {
-    // Ascending: 2^24 + 1 (lost) ... Odd first: (1 + 2^24) lost too, but then 2^24 - 2^24 ... worked out by hand:
-    // k = 0: 1, k = 1: 2^24, k = 2: 1, k = 3: -2^24.
-    // chain: 2^24; + 1 -> 2^24 (tie to even); + -2^24 -> 0; + 1 -> 1.
-    const float a[] = { 1, 0x1p24f, 1, -0x1p24f }, one[] = { 1, 1, 1, 1 };
-    uint16_t ab[4], ob[4];
-    to_bf16(a, 4, ab);
-    to_bf16(one, 4, ob);
-    EXPECT_EQ_HEX(dot(NUM_BF16, 4, ab, ob, NAN), num_f32_bits(1));
-    // The same in ascending order would be: 1; 2^24; 2^24; 0.
-    const float c[] = { 0x1p24f, 1, -0x1p24f, 1 };     // odd first: 1; 2^24 (tie); 2^24; 0... then -2^24 -> 0
-    to_bf16(c, 4, ab);
-    // chain: 1; + 2^24 -> 2^24; + 1 -> 2^24; - 2^24 -> 0.
-    EXPECT_EQ_HEX(dot(NUM_BF16, 4, ab, ob, NAN), num_f32_bits(0));
+    const uint16_t one[] = { 0x3f80, 0x3f80, 0x3f80, 0x3f80 };
+    uint16_t a[4];
+    to_bf16((const float[]){ 1, 0x1p24f, 1, -0x1p24f }, 4, a);
+    // 2^24, 2^24 + 1 (a tie: 2^24), 2^24 - 2^24, 0 + 1. In ascending order it would be 0.
+    EXPECT_EQ_HEX(dot(NUM_BF16, 4, a, one, NAN), num_f32_bits(1));
+    to_bf16((const float[]){ 0x1p24f, 1, -0x1p24f, 1 }, 4, a);
+    // 1, 1 + 2^24 (2^24), 2^24 + 1 (2^24), 0. In ascending order it would be 1.
+    EXPECT_EQ_HEX(dot(NUM_BF16, 4, a, one, NAN), num_f32_bits(0));
+}
+
+TEST(pe, tininess_is_judged_before_subnormal_rounding)
+{
+    // 2^-126 - 2^-150 rounds to 2^-126 in subnormal precision; with an unbounded exponent it is exact, and tiny.
+    const uint16_t a[] = { 0x1a00 }, b[] = { 0x9a00 };         // 2^-75, -2^-75
+    EXPECT_EQ_HEX(dot(NUM_BF16, 1, a, b, 0x1p-126f), 0);
+    const uint16_t half[] = { 0x9980 };                        // -2^-76: 2^-126 - 2^-151 rounds to 2^-126 in both
+    EXPECT_EQ_HEX(dot(NUM_BF16, 1, a, half, 0x1p-126f), num_f32_bits(0x1p-126f));
 }
 
 TEST(pe, bf16_flushes_subnormals_and_f16_does_not)
@@ -118,7 +122,12 @@ TEST(pe, bf16_equals_the_hosts_dot_product_instruction)
             a[i] = num_bf16_from_f32(ldexpf(random_float(&g), -(int)glia_rng_below(&g, round % 3 ? 8 : 140)));
             b[i] = num_bf16_from_f32(ldexpf(random_float(&g), -(int)glia_rng_below(&g, round % 3 ? 8 : 140)));
         }
-        const float start = round & 1 ? ldexpf(random_float(&g), -(int)glia_rng_below(&g, 145)) : 0;
+        if (round == 59) {
+            a[0] = 0x1a00;              // the edge of tininess
+            b[0] = 0x9a00 - 0x40;
+            for (int i = 1; i < k; i++) a[i] = 0;
+        }
+        const float start = round == 59 ? 0x1p-126f : round & 1 ? ldexpf(random_float(&g), -(int)glia_rng_below(&g, 145)) : 0;
         EXPECT_EQ_HEX(dot(NUM_BF16, k, a, b, start), num_f32_bits(dot_by_instruction(a, b, k, start)));
     }
 }

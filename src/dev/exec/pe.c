@@ -4,14 +4,16 @@
 // Each output element is one chain of fused multiply-adds that starts from PSUM (from +0 when not accumulating). fp32
 // and tf32 go in ascending K with gradual underflow. Types of 16 bits and fewer go in ascending pairs of K that restart
 // with each instruction, the odd element first, an odd K padded by +0 in both operands, with subnormal operands, sums
-// and results flushed to signed zero: what the host's BF16 dot-product instruction does. double_row makes the pair of a
+// and results flushed to signed zero: what the host's BF16 dot-product instruction does (the tests compare). double_row makes the pair of a
 // partition the pair of the chain. Loops run along the moving side so that the compiler vectorises them.
 #include <math.h>
 #include <string.h>
 
 #include "dev/rows.h"
 
-typedef void (*chain_fn)(float *restrict acc, const float *restrict moving, float a, size_t n);
+// One step of all chains of a row: out[f] = fma(a, moving[f], in[f]). True when a result may have to be flushed that was
+// not (see fix_flush).
+typedef bool (*chain_fn)(float *restrict out, const float *restrict in, const float *restrict moving, float a, size_t n);
 
 static inline __attribute__((always_inline)) float flush(float v)
 {
@@ -19,40 +21,59 @@ static inline __attribute__((always_inline)) float flush(float v)
     return num_f32_of((u & 0x7f800000u) ? u : u & 0x80000000u);
 }
 
-static inline __attribute__((always_inline)) void chain_body(float *restrict acc, const float *restrict moving, float a,
-                                                             size_t n)
+static inline __attribute__((always_inline)) bool chain_body(float *restrict out, const float *restrict in,
+                                                             const float *restrict moving, float a, size_t n)
 {
-    for (size_t f = 0; f < n; f++) acc[f] = __builtin_fmaf(a, moving[f], acc[f]);
+    for (size_t f = 0; f < n; f++) out[f] = __builtin_fmaf(a, moving[f], in[f]);
+    return false;
 }
 
-static inline __attribute__((always_inline)) void chain_flush_body(float *restrict acc, const float *restrict moving,
-                                                                   float a, size_t n)
+static inline __attribute__((always_inline)) bool chain_flush_body(float *restrict out, const float *restrict in,
+                                                                   const float *restrict moving, float a, size_t n)
 {
-    for (size_t f = 0; f < n; f++) acc[f] = flush(__builtin_fmaf(a, moving[f], acc[f]));
+    uint32_t doubtful = 0;
+    for (size_t f = 0; f < n; f++) {
+        out[f] = flush(__builtin_fmaf(a, moving[f], in[f]));
+        doubtful |= (num_f32_bits(out[f]) & 0x7fffffffu) == 0x00800000u;
+    }
+    return doubtful;
 }
 
-static void chain_plain(float *restrict acc, const float *restrict moving, float a, size_t n)
+// The host's instruction judges tininess after rounding to 24 bits without a lower bound of the exponent: a result that
+// only subnormal precision rounds up to the least normal number is flushed too. Seen again at 2^24 times the scale.
+static void fix_flush(float *out, const float *in, const float *moving, float a, size_t n)
 {
-    chain_body(acc, moving, a, n);
+    for (size_t f = 0; f < n; f++) {
+        if (fabsf(out[f]) != 0x1p-126f) continue;
+        const bool a_is_small = fabsf(a) < fabsf(moving[f]);        // the small factor can be scaled without overflow
+        const float x = a_is_small ? a * 0x1p24f : a, y = a_is_small ? moving[f] : moving[f] * 0x1p24f;
+        if (fabsf(fmaf(x, y, in[f] * 0x1p24f)) < 0x1p-102f) out[f] = copysignf(0, out[f]);
+    }
 }
 
-static void chain_flush_plain(float *restrict acc, const float *restrict moving, float a, size_t n)
+static bool chain_plain(float *restrict out, const float *restrict in, const float *restrict moving, float a, size_t n)
 {
-    chain_flush_body(acc, moving, a, n);
+    return chain_body(out, in, moving, a, n);
+}
+
+static bool chain_flush_plain(float *restrict out, const float *restrict in, const float *restrict moving, float a,
+                              size_t n)
+{
+    return chain_flush_body(out, in, moving, a, n);
 }
 
 #if defined(__x86_64__)
 // The same loops where the compiler may use the host's FMA: the same bits, many times faster than the library's fmaf.
-__attribute__((target("avx2,fma"))) static void chain_fma(float *restrict acc, const float *restrict moving, float a,
-                                                          size_t n)
+__attribute__((target("avx2,fma"))) static bool chain_fma(float *restrict out, const float *restrict in,
+                                                          const float *restrict moving, float a, size_t n)
 {
-    chain_body(acc, moving, a, n);
+    return chain_body(out, in, moving, a, n);
 }
 
-__attribute__((target("avx2,fma"))) static void chain_flush_fma(float *restrict acc, const float *restrict moving,
-                                                                float a, size_t n)
+__attribute__((target("avx2,fma"))) static bool chain_flush_fma(float *restrict out, const float *restrict in,
+                                                                const float *restrict moving, float a, size_t n)
 {
-    chain_flush_body(acc, moving, a, n);
+    return chain_flush_body(out, in, moving, a, n);
 }
 #endif
 
@@ -83,20 +104,26 @@ static bool is_wide(const dev_ap *a)
     return num_bits((num_dtype)a->dtype) > 16;
 }
 
-// One row of the output: the chain over K for stationary column `m`.
-static void chain_row(const matrix *stationary, const matrix *moving, size_t m, bool flushes, chain_fn chain, float *acc)
+// One row of the output: the chain over K for stationary column `m`. The row moves between two buffers; returns the one
+// that holds the end.
+static float *chain_row(const matrix *stationary, const matrix *moving, size_t m, bool flushes, chain_fn chain,
+                        float *acc, float *other)
 {
     const size_t rows = stationary->rows, width = stationary->width, n = moving->width;
-    if (!flushes) {
-        for (size_t k = 0; k < rows; k++) chain(acc, moving->at + k * n, stationary->at[k * width + m], n);
-        return;
+    for (size_t f = 0; f < n && flushes; f++) acc[f] = flush(acc[f]);
+    for (size_t step = 0; step < rows + (flushes && rows % 2); step++) {
+        const size_t k = flushes ? step ^ 1 : step;        // odd element first
+        if (k >= rows) {                                   // the padding of an odd K: -0 becomes +0
+            for (size_t f = 0; f < n; f++) acc[f] = 0.0f + acc[f];
+            continue;
+        }
+        const float a = stationary->at[k * width + m], *row = moving->at + k * n;
+        if (chain(other, acc, row, a, n)) fix_flush(other, acc, row, a, n);
+        float *swap = acc;
+        acc = other;
+        other = swap;
     }
-    for (size_t f = 0; f < n; f++) acc[f] = flush(acc[f]);
-    for (size_t k = 0; k < rows; k += 2) {
-        if (k + 1 < rows) chain(acc, moving->at + (k + 1) * n, stationary->at[(k + 1) * width + m], n);
-        else for (size_t f = 0; f < n; f++) acc[f] = 0.0f * 0.0f + acc[f];     // the padding: -0 becomes +0
-        chain(acc, moving->at + k * n, stationary->at[k * width + m], n);
-    }
+    return acc;
 }
 
 static void multiply(dev_exec *x, const dev_ap *dst, const dev_ap *stationary, const dev_ap *moving, bool accumulate,
@@ -109,8 +136,7 @@ static void multiply(dev_exec *x, const dev_ap *dst, const dev_ap *stationary, c
     for (size_t m = 0; m < s.width; m++) {
         if (accumulate) dev_load_f32(dst, (uint32_t)m, acc);
         else memset(acc, 0, v.width * sizeof *acc);
-        chain_row(&s, &v, m, flushes, chain, acc);
-        dev_store_f32(x, dst, (uint32_t)m, acc);
+        dev_store_f32(x, dst, (uint32_t)m, chain_row(&s, &v, m, flushes, chain, acc, dev_row(x, 1)));
     }
     glia_free(s.at);
     glia_free(v.at);
