@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// From tile functions to the program: addresses, semaphores, emission.
+#ifndef GLIA_COMPILE_BACKEND_H
+#define GLIA_COMPILE_BACKEND_H
+
+#include "compile/lower/lower.h"
+
+// Gives every tile of `f` an address; spills to HBM what does not fit, the tile with the farthest next use first.
+// EXHAUSTED when one instruction's operands alone exceed SBUF.
+GLIA_MUST_USE glia_status place_run(lower_module *m, tile_function *f);
+// Makes the isa functions of every core from the placed tile functions (no semaphores yet).
+void emit_run(lower_module *m);
+// Adds waits and updates to the program, so that every dependency between lanes holds.
+GLIA_MUST_USE glia_status sync_run(isa_program *p);
+
+#endif

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lowering: from IR computations to tile functions, one per physical core and computation.
+//
+// A value is a view of a store. A store is an HBM tensor, or rows in SBUF: blocks of `block_rows` rows, each cut into
+// tiles of up to 128 partitions, `cols` elements on the free axis. A view maps each logical dim to a step in rows, in
+// columns, or (HBM) in elements; reshape, transpose, slice and broadcast only make views. What a view cannot express
+// goes through HBM. Elementwise work and reductions ("row ops") are collected and emitted tile by tile, so that
+// intermediate tiles die young; everything else flushes them first.
+//
+// With two cores every op is emitted for both in lockstep. A tile knows on which cores it is (`owner`); an HBM store
+// knows which cores wrote it since the last barrier, and a read by the other core makes a barrier first.
+#ifndef GLIA_COMPILE_LOWER_H
+#define GLIA_COMPILE_LOWER_H
+
+#include "compile/compile.h"
+#include "compile/tile.h"
+#include "ir/ir.h"
+
+enum { LOWER_RANK = 8, LOWER_ROWS = ISA_PARTITIONS };
+
+typedef enum store_kind { STORE_HBM, STORE_ROWS } store_kind;
+
+typedef struct store {
+    store_kind kind;
+    num_dtype dtype;
+    // HBM
+    uint32_t slot;                  // of the function, the same on each core
+    uint64_t elements;
+    int parameter;                  // formal number when it is a parameter of the function, else -1
+    int packed_block;               // > 0: packed weight layout with this many columns a block (see layout.c)
+    uint8_t pending;                // cores that wrote it since the last barrier
+    // ROWS
+    int64_t blocks, block_rows, cols;
+    int tiles_per_block, tile_count;
+    tile_id *tile[ISA_CORES];       // [tile_count]; 0 where the core has none
+    struct store *copy;             // HBM copy of a ROWS store, made on demand (the same rows and columns, linear)
+} store;
+
+typedef struct value_dyn {          // HBM: offset += clamp(scalar, 0, max) * scale elements
+    const ir_inst *scalar;
+    int64_t scale, max;
+} value_dyn;
+
+typedef struct value {
+    store *store;                   // NULL: a constant splat
+    num_dtype dtype;                // of the value; an HBM store of another dtype is cast by the DMA that loads it
+    double number;                  // of a splat
+    int rank;
+    int64_t dims[LOWER_RANK];
+    int64_t rs[LOWER_RANK];         // ROWS: storage rows per step
+    int64_t cs[LOWER_RANK];         // ROWS: columns per step; HBM: elements per step
+    int64_t row, col;               // origin
+    int dyn_count;
+    value_dyn dyn[2];
+    struct value *elements;         // tuple values
+    int element_count;
+} value;
+
+typedef struct lower_memo {         // a derived tile: loaded rows, a transposed block, ...
+    const store *store;
+    uint32_t core;
+    int kind;
+    int64_t key[6];
+    tile_id tile;
+} lower_memo;
+enum { MEMO_LOAD = 1, MEMO_TRANSPOSED, MEMO_ASSEMBLED, MEMO_IDENTITY, MEMO_WEIGHT };
+
+// How a weight parameter lies in HBM: [block][partition][chunk][column], ready for the PE. block 0: row-major.
+typedef struct layout_weight { int block, kc, chunks, n_dim; int64_t n, k; } layout_weight;
+void layout_axes(const layout_weight *w, isa_layout *out);
+
+typedef struct lowered {            // a computation's result, shared by its call sites
+    const ir_computation *computation;
+    uint32_t function;              // index in each core's functions
+    uint32_t table, sites, used;    // its binding table: one row per call site
+    int result_count;
+    int *result_alias;              // [result_count] parameter whose storage the result takes, or -1
+    int *result_formal;             // [result_count] formal of the result's own tensor, or -1 when aliased
+    uint32_t formal_count;
+} lowered;
+
+typedef struct lower_module {
+    const ir_module *ir;
+    const compile_options *options;
+    const hw_chip *chip;
+    isa_program *program;
+    glia_arena *arena;
+    uint32_t core_count;
+    VEC(lowered *) done;
+    VEC(tile_function *) functions[ISA_CORES];      // [0] is the entry
+    layout_weight **weights; // [computation id][parameter]: see layout.c
+} lower_module;
+
+// Decides for every parameter of every computation (layout.c); fills m->weights.
+void layout_weights(lower_module *m);
+
+typedef struct lower {              // one computation at work
+    lower_module *m;
+    const ir_computation *computation;
+    tile_function *f[ISA_CORES];
+    value *values;                  // [insts.count] by inst id
+    store **want;                   // [insts.count] the result's own tensor, where an op may write it directly
+    VEC(lower_memo) memos;
+    VEC(const ir_inst *) pending;   // row ops planned, not emitted
+    int64_t pending_blocks, pending_block_rows;
+    VEC(store *) shared;            // HBM stores that a core wrote since the last barrier
+    uint8_t next_register[ISA_CORES][ISA_ENGINE_COUNT];
+    VEC(lower_memo) registers;      // scalar inst -> register, kind = engine
+    int64_t busy[ISA_CORES][ISA_ENGINE_COUNT];      // estimated cycles so far, for balancing copies
+    uint32_t load_queue, barriers;
+    bool is_entry;
+} lower;
+
+// ---- errors ----
+#define LOWER_UNSUPPORTED(i, ...) lower_unsupported((i), __FILE__, __LINE__, __VA_ARGS__)
+GLIA_MUST_USE glia_status lower_unsupported(const ir_inst *i, const char *file, int line, const char *format, ...)
+    GLIA_PRINTF(4, 5);
+uint32_t lower_origin(lower *l, const ir_inst *i);
+
+// ---- values (value.c) ----
+value *lower_value(lower *l, const ir_inst *i);
+store *store_hbm(lower *l, const char *name, num_dtype dtype, uint64_t elements);   // a scratch tensor, shared by the cores
+store *store_rows(lower *l, num_dtype dtype, int64_t blocks, int64_t block_rows, int64_t cols);
+int store_tile_rows(const store *s, int tile);          // partitions of tile i
+int64_t store_tile_first(const store *s, int tile);     // its first row
+void value_linear(value *v, store *s, const ir_shape *shape);   // row-major view of an HBM store
+bool value_is_splat(const value *v);
+// The number of leading dims that walk rows in canonical order over the whole store; -1 if it does not.
+int value_row_rank(const value *v);
+// One elementwise operand of row tile [first, first + rows) of a result with `dims`, of which `row_rank` lead. Loads
+// it when it is in HBM or not addressable in place. `*column` is set when it is one element per partition.
+GLIA_MUST_USE glia_status value_operand(lower *l, uint32_t core, const ir_inst *user, const value *v, int row_rank,
+                                        int64_t first, int rows, tile_operand *out, bool *column);
+// An HBM view of the same elements; copies through a scratch tensor where needed.
+GLIA_MUST_USE glia_status value_to_hbm(lower *l, const ir_inst *user, const value *v, value *out);
+// Copies a value into a linear HBM store (row-major). Each core writes what it has.
+GLIA_MUST_USE glia_status value_store(lower *l, const ir_inst *user, const value *v, store *to, int64_t offset);
+// Is row tile `t` of `s` on this core? Otherwise copies it there through HBM and a barrier.
+GLIA_MUST_USE glia_status store_need(lower *l, const ir_inst *user, store *s, uint32_t core, int tile);
+void lower_read_hbm(lower *l, uint32_t core, store *s);     // a barrier if the other core wrote it
+void lower_wrote_hbm(lower *l, uint32_t core, store *s);
+void lower_barrier(lower *l);
+// Adds the dynamic terms of `v` to an HBM operand whose DMA `issuer` will issue.
+GLIA_MUST_USE glia_status lower_dynamic(lower *l, uint32_t core, isa_engine issuer, const value *v, isa_operand *o);
+// DMA from an HBM view: element (p, free...) of a [rows, free] block; `row_off[p]` are element offsets of the rows.
+GLIA_MUST_USE glia_status lower_load_rows(lower *l, uint32_t core, const ir_inst *user, const value *v,
+                                          const int64_t *row_off, int rows, int free_rank, const int64_t *free_dims,
+                                          const int64_t *free_steps, tile_operand dst, bool weight);
+int lower_merge_dims(int rank, const int64_t *dims, int64_t *steps, int64_t *out_dims, int64_t *out_steps);
+tile_id *lower_memo_find(lower *l, const store *s, uint32_t core, int kind, const int64_t key[6]);   // adds an empty one
+isa_engine lower_copy_engine(lower *l, uint32_t core, int64_t elements, bool psum);
+void lower_copy(lower *l, uint32_t core, isa_engine e, uint32_t origin, tile_operand dst, tile_operand src);
+
+// ---- kinds of ops ----
+bool lower_is_row_op(const ir_inst *i);
+GLIA_MUST_USE glia_status lower_row_op(lower *l, const ir_inst *i);     // rows.c: plans; may flush
+GLIA_MUST_USE glia_status lower_flush(lower *l);
+GLIA_MUST_USE glia_status lower_view_op(lower *l, const ir_inst *i);    // view.c: reshape, transpose, slice, broadcast, ...
+GLIA_MUST_USE glia_status lower_dot(lower *l, const ir_inst *i);        // dot.c
+GLIA_MUST_USE glia_status lower_gather(lower *l, const ir_inst *i);     // move.c
+GLIA_MUST_USE glia_status lower_dynamic_update(lower *l, const ir_inst *i);
+GLIA_MUST_USE glia_status lower_concatenate(lower *l, const ir_inst *i);
+GLIA_MUST_USE glia_status lower_iota(lower *l, const ir_inst *i);
+GLIA_MUST_USE glia_status lower_constant(lower *l, const ir_inst *i);
+GLIA_MUST_USE glia_status lower_call(lower *l, const ir_inst *i);       // lower.c
+
+// The whole module: fills `program` tensors and the tile functions.
+GLIA_MUST_USE glia_status lower_run(lower_module *m);
+
+#endif

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ops that move data between HBM places: gathers of rows, dynamic updates in place, concatenation along rows.
+#include "compile/lower/lower.h"
+
+#include <string.h>
+
+enum { QUEUE_DATA = 6 };
+
+glia_status lower_constant(lower *l, const ir_inst *i)
+{
+    value *out = lower_value(l, i);
+    const int64_t n = ir_shape_elements(&i->shape);
+    const int size = num_size(i->shape.dtype);
+    const uint8_t *data = i->attrs.literal.data;
+    bool splat = n > 0;
+    for (int64_t k = 1; k < n && splat; k++) splat = !memcmp(data, data + k * size, (size_t)size);
+    if (splat && num_bits(i->shape.dtype) < 64) {
+        *out = (value){ .dtype = i->shape.dtype, .rank = i->shape.rank,
+                        .number = num_to_f64(i->shape.dtype, num_load(i->shape.dtype, data)) };
+        for (int d = 0; d < i->shape.rank; d++) out->dims[d] = i->shape.dims[d];
+        return GLIA_OK;
+    }
+    store *s = store_hbm(l, i->name, i->shape.dtype, (uint64_t)n);
+    isa_tensor *t = &l->m->program->tensors.items[l->f[0]->slots.items[s->slot].index];
+    uint8_t *copy = glia_arena_alloc_aligned(l->m->program->arena, (size_t)(n * size), 64);
+    memcpy(copy, data, (size_t)(n * size));
+    t->kind = ISA_TENSOR_CONST;
+    t->core = -1;
+    t->data = (glia_span){ copy, (size_t)(n * size) };
+    value_linear(out, s, &i->shape);
+    return GLIA_OK;
+}
+
+// Rows of the operand by an index vector: the plain form of gather (ir_take_rows).
+glia_status lower_gather(lower *l, const ir_inst *i)
+{
+    const ir_attrs *a = &i->attrs;
+    const ir_inst *table = i->operands[0], *index = i->operands[1];
+    const int index_rank = index->shape.rank - (a->index_vector_dim < index->shape.rank ? 1 : 0);
+    bool plain = a->start_index_map.count == 1 && a->start_index_map.items[0] == 0 && a->collapsed_dims.count == 1 &&
+                 a->collapsed_dims.items[0] == 0 && a->operand_batching_dims.count == 0 &&
+                 (a->index_vector_dim == index->shape.rank ||
+                  (a->index_vector_dim == index->shape.rank - 1 && index->shape.dims[index->shape.rank - 1] == 1));
+    for (int d = 1; d < table->shape.rank; d++) plain = plain && a->sizes.items[d] == table->shape.dims[d];
+    for (int d = 0; d < a->offset_dims.count; d++) plain = plain && a->offset_dims.items[d] == index_rank + d;
+    if (!plain) return LOWER_UNSUPPORTED(i, "gathers more than whole rows along dimension 0");
+    TRY(lower_flush(l));
+    const value *tv = lower_value(l, table);
+    value h, iv;
+    TRY(value_to_hbm(l, table, tv, &h));
+    TRY(value_to_hbm(l, index, lower_value(l, index), &iv));
+    if (iv.store->dtype != NUM_S32 && iv.store->dtype != NUM_U32)
+        return LOWER_UNSUPPORTED(i, "gathers by indices of type %s; use s32", num_dtype_get(iv.store->dtype)->name);
+    int64_t rows = 1, width = 1;
+    for (int d = 0; d < index_rank; d++) rows *= index->shape.dims[d];
+    for (int d = 1; d < table->shape.rank; d++) width *= table->shape.dims[d];
+    int64_t raw[LOWER_RANK], dims[LOWER_RANK], steps[LOWER_RANK];
+    for (int d = 1; d < h.rank; d++) raw[d - 1] = h.cs[d];
+    if (lower_merge_dims(h.rank - 1, h.dims + 1, raw, dims, steps) > 1 || h.dyn_count || h.col != 0)
+        return LOWER_UNSUPPORTED(i, "gathers rows that are not contiguous");
+    value *out = lower_value(l, i);
+    store *s = store_rows(l, i->shape.dtype, 1, rows, width);
+    *out = (value){ .store = s, .dtype = i->shape.dtype, .rank = i->shape.rank };
+    int64_t step = 1;
+    for (int d = i->shape.rank - 1; d >= 0; d--) {
+        if (d == index_rank - 1) step = 1;
+        out->dims[d] = i->shape.dims[d];
+        if (d < index_rank) out->rs[d] = step;
+        else out->cs[d] = step;
+        step *= i->shape.dims[d];
+    }
+    for (int t = 0; t < s->tile_count; t++)
+        for (uint32_t c = 0; c < l->m->core_count; c++) {
+            if (l->m->core_count == 2 && s->tile_count > 1 && (uint32_t)t * 2 / (uint32_t)s->tile_count != c) continue;
+            tile_function *f = l->f[c];
+            const int n = store_tile_rows(s, t);
+            const tile_id it = tile_new(f, ISA_SBUF, n, 4);
+            int64_t off[LOWER_ROWS];
+            for (int p = 0; p < n; p++) off[p] = iv.col + (store_tile_first(s, t) + p) * (iv.rank ? iv.cs[iv.rank - 1] ? iv.cs[iv.rank - 1] : 1 : 1);
+            const int64_t one[1] = { 1 };
+            TRY(lower_load_rows(l, c, i, &iv, off, n, 1, one, one, tile_view(f, it, iv.store->dtype, n, 0, 1), false));
+            lower_read_hbm(l, c, h.store);
+            const tile_id dst = tile_new(f, ISA_SBUF, n, (uint64_t)width * (uint64_t)num_size(i->shape.dtype));
+            const int64_t st[2] = { h.cs[0], 1 };
+            const uint32_t ct[2] = { (uint32_t)table->shape.dims[0], (uint32_t)width };
+            isa_operand src = isa_hbm(h.store->slot, h.store->dtype, 0, 2, st, ct);
+            src.indirect = 1;
+            const tile_operand o[3] = { tile_view(f, dst, i->shape.dtype, n, 0, (int)width), tile_plain(src),
+                                        tile_view(f, it, iv.store->dtype, n, 0, 1) };
+            const uint8_t attr[2] = { ISA_DGE_SWDGE, ISA_OOB_ERROR };
+            tile_emit(f, ISA_dma_gather, ISA_POOL, lower_origin(l, i), 3, o, 2, attr)->queue = QUEUE_DATA;
+            s->tile[c][t] = dst;
+        }
+    return GLIA_OK;
+}
+
+// Does anything after `i` in program order still read memory of `s` through a value that exists already?
+static bool dies_here(lower *l, const ir_inst *i, const store *s)
+{
+    for (uint32_t k = (uint32_t)i->id + 1; k < l->computation->insts.count; k++) {
+        const ir_inst *user = l->computation->insts.items[k];
+        for (int o = 0; o < user->operand_count; o++)
+            if (user->operands[o]->id < i->id && lower_value(l, user->operands[o])->store == s) return false;
+    }
+    return true;
+}
+
+// May the memory of this store be overwritten by an update? Temporaries may; a parameter of a function may (the caller
+// passes a copy where the old value lives on); an input of the program only when it is aliased to an output.
+static bool may_overwrite(const lower *l, const store *s)
+{
+    if (s->packed_block) return false;
+    if (s->parameter < 0 || !l->is_entry) return true;
+    for (uint32_t k = 0; k < l->m->ir->aliases.count; k++)
+        if (l->m->ir->aliases.items[k].parameter == s->parameter) return true;
+    return false;
+}
+
+glia_status lower_dynamic_update(lower *l, const ir_inst *i)
+{
+    TRY(lower_flush(l));
+    const ir_inst *base = i->operands[0];
+    const value *x = lower_value(l, base), *update = lower_value(l, i->operands[1]);
+    value h;
+    TRY(value_to_hbm(l, base, x, &h));
+    int64_t step = 1;
+    bool linear = true;
+    for (int d = h.rank - 1; d >= 0; d--) {
+        linear = linear && (h.dims[d] == 1 || h.cs[d] == step);
+        step *= h.dims[d];
+    }
+    const bool in_place = x->store && x->store->kind == STORE_HBM && dies_here(l, i, x->store) && may_overwrite(l, x->store);
+    if (!in_place || !linear || h.dyn_count || h.dtype != h.store->dtype) {
+        // The old value lives on: update a copy.
+        store *copy = store_hbm(l, "updated", i->shape.dtype, (uint64_t)ir_shape_elements(&i->shape));
+        TRY(value_store(l, i, &h, copy, 0));
+        value_linear(&h, copy, &i->shape);
+    }
+    value *out = lower_value(l, i);
+    *out = h;
+
+    // The update window as a view of the target.
+    value window = h;
+    for (int d = 0; d < i->shape.rank; d++) {
+        const int64_t max = h.dims[d] - i->operands[1]->shape.dims[d];
+        const value *start = lower_value(l, i->operands[2 + d]);
+        window.dims[d] = i->operands[1]->shape.dims[d];
+        if (max == 0) continue;
+        if (value_is_splat(start)) {
+            const int64_t at = (int64_t)start->number;
+            window.col += (at < 0 ? 0 : at > max ? max : at) * h.cs[d];
+            continue;
+        }
+        if (window.dyn_count == 2) return LOWER_UNSUPPORTED(i, "has more than 2 dynamic start indices");
+        window.dyn[window.dyn_count++] = (value_dyn){ .scalar = i->operands[2 + d], .scale = h.cs[d], .max = max };
+    }
+    if (value_is_splat(update)) return LOWER_UNSUPPORTED(i, "writes a constant update");
+    if (update->store->kind == STORE_HBM) {
+        isa_operand o[2];
+        const value *v[2] = { &window, update };
+        int n = 0;
+        int64_t st[2][5] = { { 1 }, { 1 } };
+        uint32_t ct[5] = { 1 };
+        for (int d = 0; d < window.rank; d++) {
+            if (window.dims[d] == 1) continue;
+            if (n == 5) return LOWER_UNSUPPORTED(i, "copies memory with more than 5 dimensions");
+            st[0][n] = window.cs[d];
+            st[1][n] = update->cs[d];
+            ct[n++] = (uint32_t)window.dims[d];
+        }
+        lower_read_hbm(l, 0, update->store);
+        lower_read_hbm(l, 0, h.store);
+        for (int k = 0; k < 2; k++) {
+            o[k] = isa_hbm(v[k]->store->slot, v[k]->store->dtype, v[k]->col * num_size(v[k]->store->dtype), n ? n : 1, st[k], ct);
+            TRY(lower_dynamic(l, 0, ISA_POOL, v[k], &o[k]));
+        }
+        tile_emit_dma(l->f[0], ISA_dma_copy, ISA_POOL, QUEUE_DATA, lower_origin(l, i), tile_plain(o[0]), tile_plain(o[1]),
+                      o[0].term_count || o[1].term_count ? ISA_DGE_SWDGE : ISA_DGE_NONE);
+        lower_wrote_hbm(l, 0, h.store);
+        return GLIA_OK;
+    }
+    // From rows: one DMA per run of storage rows and outer indices.
+    const store *s = update->store;
+    int rd[LOWER_RANK], cd[LOWER_RANK], nr = 0, nc = 0;
+    for (int d = 0; d < update->rank; d++) {
+        if (update->dims[d] == 1) continue;
+        if (update->rs[d] != 0) rd[nr++] = d;
+        else cd[nc++] = d;
+    }
+    if (nc > 4) return LOWER_UNSUPPORTED(i, "writes tiles with %d free dimensions; a DMA has 4", nc);
+    int64_t rows = 1;
+    for (int d = 0; d < nr; d++) rows *= update->dims[rd[d]];
+    for (int64_t r = 0; r < rows;) {
+        int64_t index[LOWER_RANK] = { 0 }, left = r, srow = update->row, at = window.col;
+        for (int d = nr - 1; d >= 0; d--) {
+            index[d] = left % update->dims[rd[d]];
+            left /= update->dims[rd[d]];
+        }
+        for (int d = 0; d < nr; d++) {
+            srow += index[d] * update->rs[rd[d]];
+            at += index[d] * window.cs[rd[d]];
+        }
+        const int64_t in_block = srow % s->block_rows;
+        const int tile = (int)(srow / s->block_rows * s->tiles_per_block + in_block / LOWER_ROWS), partition = (int)(in_block % LOWER_ROWS);
+        int64_t run = 1;
+        if (nr > 0 && update->rs[rd[nr - 1]] == 1) {
+            run = update->dims[rd[nr - 1]] - index[nr - 1];
+            const int64_t in_tile = store_tile_rows(s, tile) - partition;
+            if (run > in_tile) run = in_tile;
+        }
+        uint32_t core = 0;
+        while (core < l->m->core_count && !s->tile[core][tile]) core++;
+        BUG_ON(core == l->m->core_count);
+        lower_read_hbm(l, core, h.store);
+        int64_t st[5] = { nr > 0 ? window.cs[rd[nr - 1]] : 0 }, sst[4] = { 1 };
+        uint32_t ct[5] = { (uint32_t)run }, sct[4] = { 1 };
+        for (int d = 0; d < nc; d++) {
+            st[d + 1] = window.cs[cd[d]];
+            sst[d] = update->cs[cd[d]];
+            ct[d + 1] = sct[d] = (uint32_t)update->dims[cd[d]];
+        }
+        tile_operand src = tile_view_ap(l->f[core], s->tile[core][tile], s->dtype, store_tile_rows(s, tile),
+                                        update->col * num_size(s->dtype), nc ? nc : 1, sst, sct);
+        src.o.start_partition = (uint8_t)partition;
+        src.o.partitions = (uint8_t)run;
+        isa_operand dst = isa_hbm(h.store->slot, h.store->dtype, at * num_size(h.store->dtype), nc + 1, st, ct);
+        TRY(lower_dynamic(l, core, ISA_POOL, &window, &dst));
+        tile_emit_dma(l->f[core], ISA_dma_copy, ISA_POOL, QUEUE_DATA, lower_origin(l, i), tile_plain(dst), src,
+                      dst.term_count ? ISA_DGE_SWDGE : ISA_DGE_NONE);
+        lower_wrote_hbm(l, core, h.store);
+        r += run;
+    }
+    return GLIA_OK;
+}
+
+// Along rows: every part is written into one linear tensor.
+glia_status lower_concatenate(lower *l, const ir_inst *i)
+{
+    TRY(lower_flush(l));
+    const int axis = (int)i->attrs.index;
+    for (int d = 0; d < axis; d++)
+        if (i->shape.dims[d] != 1) return LOWER_UNSUPPORTED(i, "concatenates along dimension %d of rows with outer dimensions", axis);
+    store *s = store_hbm(l, "concat", i->shape.dtype, (uint64_t)ir_shape_elements(&i->shape));
+    int64_t at = 0;
+    for (int k = 0; k < i->operand_count; k++) {
+        TRY(value_store(l, i, lower_value(l, i->operands[k]), s, at));
+        at += ir_shape_elements(&i->operands[k]->shape);
+    }
+    value_linear(lower_value(l, i), s, &i->shape);
+    return GLIA_OK;
+}

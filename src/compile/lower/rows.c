@@ -1,0 +1,569 @@
+// SPDX-License-Identifier: Apache-2.0
+// Row ops: elementwise work, reductions along the free axis, concatenation along it.
+//
+// Ops are planned first (their value exists, its tiles do not) and emitted together, tile by tile, by lower_flush: all
+// ops of the group on rows 0..127, then on rows 128..255, so that what lives inside the group lives for one tile only.
+// A group has one row structure; an op of another structure, or one that needs a value of the group in another order,
+// flushes it first.
+#include "compile/lower/lower.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct row_rule { ir_op op; isa_alu alu; isa_act act; bool commutes; } row_rule;
+static const row_rule rules[] = {
+    { IR_ADD, ISA_ALU_ADD, 0, true },
+    { IR_SUBTRACT, ISA_ALU_SUBTRACT, 0, false },
+    { IR_MULTIPLY, ISA_ALU_MULTIPLY, 0, true },
+    { IR_MAXIMUM, ISA_ALU_MAXIMUM, 0, true },
+    { IR_MINIMUM, ISA_ALU_MINIMUM, 0, true },
+    { IR_AND, ISA_ALU_LOGICAL_AND, 0, true },
+    { IR_OR, ISA_ALU_LOGICAL_OR, 0, true },
+    { IR_XOR, ISA_ALU_LOGICAL_XOR, 0, true },
+    { IR_ABS, 0, ISA_ACT_ABS, false },
+    { IR_SIGN, 0, ISA_ACT_SIGN, false },
+    { IR_EXP, 0, ISA_ACT_EXP, false },
+    { IR_LOG, 0, ISA_ACT_LOG, false },
+    { IR_LOGISTIC, 0, ISA_ACT_SIGMOID, false },
+    { IR_TANH, 0, ISA_ACT_TANH, false },
+    { IR_ERF, 0, ISA_ACT_ERF, false },
+    { IR_SQRT, 0, ISA_ACT_SQRT, false },
+    { IR_RSQRT, 0, ISA_ACT_RSQRT, false },
+};
+
+static const row_rule *rule_of(ir_op op)
+{
+    for (size_t k = 0; k < COUNT_OF(rules); k++)
+        if (rules[k].op == op) return &rules[k];
+    return NULL;
+}
+
+bool lower_is_row_op(const ir_inst *i)
+{
+    switch (ir_op_class_of(i->op)) {
+    case IR_CLASS_UNARY:
+    case IR_CLASS_BINARY:
+    case IR_CLASS_TERNARY:
+    case IR_CLASS_REDUCE:
+        return true;
+    default:
+        return i->op == IR_CONCATENATE || i->op == IR_IOTA;
+    }
+}
+
+// ---- planning ------------------------------------------------------------------------------------------------------
+
+typedef struct row_plan { int row_rank; int64_t blocks, block_rows; } row_plan;
+
+static bool planned_only(const lower *l, const store *s)
+{
+    for (uint32_t c = 0; c < l->m->core_count; c++)
+        if (s->tile[c][0]) return false;
+    return true;
+}
+
+// The row structure of op `i`: that of its first operand that is in rows, else one row for each index of all dims but
+// the last.
+static row_plan plan_rows(lower *l, const ir_inst *i)
+{
+    const int operands = i->op == IR_REDUCE ? 1 : i->operand_count;
+    for (int k = 0; k < operands; k++) {
+        const value *v = lower_value(l, i->operands[k]);
+        const int rank = value_row_rank(v);
+        if (rank < 0) continue;
+        return (row_plan){ rank, v->store->blocks, v->store->block_rows };
+    }
+    const ir_shape *shape = i->op == IR_REDUCE ? &i->operands[0]->shape : &i->shape;
+    int rank = shape->rank > 0 ? shape->rank - 1 : 0;
+    if (i->op == IR_REDUCE)
+        for (int d = 0; d < i->attrs.dimensions.count; d++)
+            if (i->attrs.dimensions.items[d] < rank) rank = (int)i->attrs.dimensions.items[d];
+    if (i->op == IR_CONCATENATE && i->attrs.index < rank) rank = (int)i->attrs.index;
+    int64_t rows = 1;
+    for (int d = 0; d < rank; d++) rows *= shape->dims[d];
+    if (rows == 1) rank = 0;
+    return (row_plan){ rank, 1, rows };
+}
+
+// A value of the group that is not emitted yet can only be read in its own row order.
+static bool readable_in_group(const value *v, const row_plan *p)
+{
+    return v->store->blocks == p->blocks && v->store->block_rows == p->block_rows && value_row_rank(v) == p->row_rank;
+}
+
+glia_status lower_row_op(lower *l, const ir_inst *i)
+{
+    if (i->shape.is_tuple) return LOWER_UNSUPPORTED(i, "has several results");
+    const row_plan p = plan_rows(l, i);
+    if (i->op == IR_REDUCE) {
+        for (int d = 0; d < i->attrs.dimensions.count; d++)
+            if (i->attrs.dimensions.items[d] < p.row_rank)
+                return LOWER_UNSUPPORTED(i, "reduces dimension %lld, which is on the partition axis here; reduce trailing dimensions",
+                                         (long long)i->attrs.dimensions.items[d]);
+        ir_op op;
+        if (!ir_region_is_binary(i->attrs.computations[0], &op) || !rule_of(op))
+            return LOWER_UNSUPPORTED(i, "has a region that is not one of add, multiply, maximum, minimum, and, or");
+    }
+    if (i->op == IR_CONCATENATE && i->attrs.index < p.row_rank) return lower_concatenate(l, i);
+    bool flush = l->pending.count > 0 && (l->pending_blocks != p.blocks || l->pending_block_rows != p.block_rows);
+    const int operands = i->op == IR_REDUCE ? 1 : i->operand_count;
+    for (int k = 0; k < operands && !flush; k++) {
+        const value *v = lower_value(l, i->operands[k]);
+        if (v->store && v->store->kind == STORE_ROWS && planned_only(l, v->store) && !readable_in_group(v, &p)) flush = true;
+    }
+    if (flush) TRY(lower_flush(l));
+    l->pending_blocks = p.blocks;
+    l->pending_block_rows = p.block_rows;
+    int64_t cols = 1;
+    // The leading dims keep the row rank; a reduced operand's kept free dims follow.
+    for (int d = p.row_rank; d < i->shape.rank; d++) cols *= i->shape.dims[d];
+    value *v = lower_value(l, i);
+    *v = (value){ .store = store_rows(l, i->shape.dtype, p.blocks, p.block_rows, cols), .dtype = i->shape.dtype,
+                  .rank = i->shape.rank };
+    int64_t step = 1;
+    for (int d = i->shape.rank - 1; d >= 0; d--) {
+        if (d == p.row_rank - 1) step = 1;
+        v->dims[d] = i->shape.dims[d];
+        if (d < p.row_rank) v->rs[d] = step;
+        else v->cs[d] = step;
+        step *= i->shape.dims[d];
+    }
+    VEC_PUSH(&l->pending) = i;
+    return GLIA_OK;
+}
+
+// ---- emission ------------------------------------------------------------------------------------------------------
+
+typedef struct row_site {           // one op on one tile of one core
+    lower *l;
+    const ir_inst *i;
+    uint32_t core, origin;
+    int row_rank, rows;
+    int64_t first, cols;
+    tile_operand dst;
+} row_site;
+
+typedef struct row_source { tile_operand o; bool splat, column; double number; } row_source;
+
+static glia_status source(row_site *s, int operand, row_source *out)
+{
+    const value *v = lower_value(s->l, s->i->operands[operand]);
+    *out = (row_source){ 0 };
+    if (value_is_splat(v)) {
+        out->splat = true;
+        out->number = v->number;
+        return GLIA_OK;
+    }
+    return value_operand(s->l, s->core, s->i, v, s->row_rank, s->first, s->rows, &out->o, &out->column);
+}
+
+// One element per partition read as if it were `cols` wide.
+static tile_operand widened(const row_site *s, const row_source *x)
+{
+    tile_operand o = x->o;
+    if (!x->column) return o;
+    o.o.rank = 1;
+    o.o.step[0] = 0;
+    o.o.count[0] = (uint32_t)s->cols;
+    return o;
+}
+
+static tile_id temporary(row_site *s, num_dtype dtype, tile_operand *out)
+{
+    const tile_id t = tile_new(s->l->f[s->core], ISA_SBUF, s->rows, (uint64_t)s->cols * (uint64_t)num_size(dtype));
+    *out = tile_view(s->l->f[s->core], t, dtype, s->rows, 0, (int)s->cols);
+    return t;
+}
+
+static tile_operand immediate(num_dtype dtype, double number)
+{
+    (void)dtype;
+    return tile_plain(isa_imm_f32((float)number));
+}
+
+static void emit_set(row_site *s, tile_operand dst, double number)
+{
+    const bool is_float = num_is_float((num_dtype)dst.o.dtype);
+    const tile_operand o[2] = { dst, tile_plain(is_float ? isa_imm_f32((float)number) : isa_imm_int((int64_t)number)) };
+    tile_emit(s->l->f[s->core], ISA_memset, ISA_DVE, s->origin, 2, o, 0, NULL);
+}
+
+static void emit_tt(row_site *s, tile_operand dst, tile_operand a, tile_operand b, isa_alu alu, bool exact)
+{
+    const tile_operand o[3] = { dst, a, b };
+    const uint8_t attr[1] = { alu };
+    tile_emit(s->l->f[s->core], ISA_tensor_tensor, exact ? ISA_POOL : ISA_DVE, s->origin, 3, o, 1, attr);
+    if (!exact) s->l->busy[s->core][ISA_DVE] += s->cols;
+}
+
+static void emit_ts(row_site *s, tile_operand dst, tile_operand a, tile_operand b, isa_alu alu, bool reverse)
+{
+    const tile_operand o[3] = { dst, a, b };
+    const uint8_t attr[4] = { alu, reverse, ISA_ALU_NONE, 0 };
+    tile_emit(s->l->f[s->core], ISA_tensor_scalar, ISA_DVE, s->origin, 3, o, 4, attr);
+    s->l->busy[s->core][ISA_DVE] += s->cols;
+}
+
+static void emit_act(row_site *s, tile_operand dst, tile_operand a, isa_act func)
+{
+    const tile_operand o[3] = { dst, a, tile_plain(isa_imm_f32(1.0f)) };
+    const uint8_t attr[2] = { func, ISA_REDUCE_IDLE };
+    tile_emit(s->l->f[s->core], ISA_activation, ISA_ACT, s->origin, 3, o, 2, attr);
+    s->l->busy[s->core][ISA_ACT] += s->cols;
+}
+
+static bool is_scalar_operand(const row_source *x)
+{
+    return x->splat || (x->column && x->o.o.dtype == NUM_F32);
+}
+
+static tile_operand scalar_operand(const row_source *x)
+{
+    return x->splat ? immediate(NUM_F32, x->number) : x->o;
+}
+
+// dst = x alu y for any mix of tensors, columns and constants.
+static void emit_binary(row_site *s, tile_operand dst, row_source x, row_source y, isa_alu alu, bool commutes, bool exact)
+{
+    if (exact || (x.splat && y.splat)) {
+        if (x.splat) {
+            const double number = x.number;
+            temporary(s, (num_dtype)(exact ? dst.o.dtype : NUM_F32), &x.o);
+            x.splat = x.column = false;
+            emit_set(s, x.o, number);
+        }
+        if (exact && y.splat) {
+            const double number = y.number;
+            temporary(s, (num_dtype)dst.o.dtype, &y.o);
+            y.splat = y.column = false;
+            emit_set(s, y.o, number);
+        }
+    }
+    if (!exact && is_scalar_operand(&y) && !(x.splat)) emit_ts(s, dst, widened(s, &x), scalar_operand(&y), alu, false);
+    else if (!exact && is_scalar_operand(&x)) emit_ts(s, dst, widened(s, &y), scalar_operand(&x), alu, !commutes);
+    else emit_tt(s, dst, widened(s, &x), widened(s, &y), alu, exact);
+}
+
+static glia_status emit_divide(row_site *s)
+{
+    row_source x, y;
+    TRY(source(s, 0, &x));
+    TRY(source(s, 1, &y));
+    if (!num_is_float(s->i->shape.dtype)) return LOWER_UNSUPPORTED(s->i, "divides integers; the chip has no integer division");
+    if (y.splat) {
+        y.number = 1.0 / y.number;
+        emit_binary(s, s->dst, x, y, ISA_ALU_MULTIPLY, true, false);
+        return GLIA_OK;
+    }
+    row_source inverse = { .column = y.column };
+    const int64_t cols = s->cols;
+    if (y.column) s->cols = 1;
+    temporary(s, NUM_F32, &inverse.o);
+    const tile_operand o[2] = { inverse.o, y.o };
+    tile_emit(s->l->f[s->core], ISA_reciprocal, ISA_DVE, s->origin, 2, o, 0, NULL);
+    s->cols = cols;
+    emit_binary(s, s->dst, x, inverse, ISA_ALU_MULTIPLY, true, false);
+    return GLIA_OK;
+}
+
+static glia_status emit_compare(row_site *s)
+{
+    static const isa_alu alu[] = { [IR_EQ] = ISA_ALU_EQ, [IR_NE] = ISA_ALU_NE, [IR_GE] = ISA_ALU_GE,
+                                   [IR_GT] = ISA_ALU_GT, [IR_LE] = ISA_ALU_LE, [IR_LT] = ISA_ALU_LT };
+    row_source x, y;
+    if (s->i->attrs.compare_type == IR_COMPARE_TOTALORDER) return LOWER_UNSUPPORTED(s->i, "compares in TOTALORDER");
+    TRY(source(s, 0, &x));
+    TRY(source(s, 1, &y));
+    emit_binary(s, s->dst, x, y, alu[s->i->attrs.direction], false, false);
+    return GLIA_OK;
+}
+
+static glia_status emit_select(row_site *s)
+{
+    row_source p, a, b;
+    TRY(source(s, 0, &p));
+    TRY(source(s, 1, &a));
+    TRY(source(s, 2, &b));
+    if (p.splat) {
+        row_source *one = p.number != 0 ? &a : &b;
+        if (one->splat) emit_set(s, s->dst, one->number);
+        else lower_copy(s->l, s->core, ISA_DVE, s->origin, s->dst, widened(s, one));
+        return GLIA_OK;
+    }
+    if (b.splat) emit_set(s, s->dst, b.number);
+    else lower_copy(s->l, s->core, lower_copy_engine(s->l, s->core, s->cols, false), s->origin, s->dst, widened(s, &b));
+    tile_operand predicate = widened(s, &p);
+    predicate.o.dtype = NUM_U8;     // a bool is a byte of 0 or 1
+    const tile_operand o[3] = { s->dst, a.splat ? immediate(NUM_F32, a.number) : widened(s, &a), predicate };
+    const uint8_t attr[1] = { 0 };
+    tile_emit(s->l->f[s->core], ISA_copy_predicated, ISA_DVE, s->origin, 3, o, 1, attr);
+    return GLIA_OK;
+}
+
+static glia_status emit_convert(row_site *s)
+{
+    row_source x;
+    TRY(source(s, 0, &x));
+    const num_dtype from = s->i->operands[0]->shape.dtype, to = s->i->shape.dtype;
+    if (num_is_float(from) && num_is_integer(to))
+        return LOWER_UNSUPPORTED(s->i, "converts %s to %s by truncation; the chip rounds to nearest even", num_dtype_get(from)->name,
+                                 num_dtype_get(to)->name);
+    if (x.splat) emit_set(s, s->dst, to == NUM_BOOL ? x.number != 0 : x.number);
+    else if (to == NUM_BOOL) emit_ts(s, s->dst, widened(s, &x), immediate(NUM_F32, 0), ISA_ALU_NE, false);
+    else if (num_bits(from) == 64 || num_bits(to) == 64) return LOWER_UNSUPPORTED(s->i, "converts a 64-bit type");
+    else lower_copy(s->l, s->core, lower_copy_engine(s->l, s->core, s->cols, false), s->origin, s->dst, widened(s, &x));
+    return GLIA_OK;
+}
+
+static glia_status emit_clamp(row_site *s)
+{
+    row_source lo, x, hi;
+    TRY(source(s, 0, &lo));
+    TRY(source(s, 1, &x));
+    TRY(source(s, 2, &hi));
+    row_source t = { 0 };
+    temporary(s, NUM_F32, &t.o);
+    emit_binary(s, t.o, x, lo, ISA_ALU_MAXIMUM, true, false);
+    emit_binary(s, s->dst, t, hi, ISA_ALU_MINIMUM, true, false);
+    return GLIA_OK;
+}
+
+static glia_status emit_reduce(row_site *s)
+{
+    const ir_inst *i = s->i;
+    const value *v = lower_value(s->l, i->operands[0]);
+    ir_op op;
+    BUG_ON(!ir_region_is_binary(i->attrs.computations[0], &op));
+    const row_rule *rule = rule_of(op);
+    if (value_is_splat(v)) return LOWER_UNSUPPORTED(i, "reduces a constant; fold it first");
+    // Kept free dims first, reduced ones last: an access pattern may walk the axes in any order.
+    value order = *v;
+    bool reduced[LOWER_RANK] = { false };
+    for (int d = 0; d < i->attrs.dimensions.count; d++) reduced[i->attrs.dimensions.items[d]] = true;
+    int n = s->row_rank;
+    int64_t kept = 1;
+    for (int pass = 0; pass < 2; pass++)
+        for (int d = s->row_rank; d < v->rank; d++)
+            if (reduced[d] == (pass == 1)) {
+                order.dims[n] = v->dims[d];
+                order.rs[n] = v->rs[d];
+                order.cs[n++] = v->cs[d];
+                if (pass == 0) kept *= v->dims[d];
+            }
+    row_source x = { 0 };
+    const int64_t cols = s->cols;
+    TRY(value_operand(s->l, s->core, i, &order, s->row_rank, s->first, s->rows, &x.o, &x.column));
+    int64_t total = 1;
+    for (int d = s->row_rank; d < v->rank; d++) total *= v->dims[d];
+    const int64_t inner = total / kept;
+    // The merged pattern must have a boundary between kept and reduced; split it where merging crossed it.
+    uint8_t axes = 0;
+    if (!x.column) {
+        int64_t left = inner;
+        int d = x.o.o.rank;
+        while (d > 0 && left > 1) {
+            const int64_t count = x.o.o.count[d - 1];
+            if (count <= left) {
+                left /= count;
+                axes++;
+                d--;
+                continue;
+            }
+            if (x.o.o.rank >= 4) return LOWER_UNSUPPORTED(i, "reduces a pattern of more than 4 dimensions");
+            memmove(&x.o.o.step[d], &x.o.o.step[d - 1], (size_t)(x.o.o.rank - d + 1) * sizeof x.o.o.step[0]);
+            memmove(&x.o.o.count[d], &x.o.o.count[d - 1], (size_t)(x.o.o.rank - d + 1) * sizeof x.o.o.count[0]);
+            x.o.o.count[d] = (uint32_t)left;
+            x.o.o.count[d - 1] = (uint32_t)(count / left);
+            x.o.o.step[d - 1] = x.o.o.step[d] * left;
+            x.o.o.rank++;
+            axes++;
+            left = 1;
+        }
+    }
+    row_source init;
+    TRY(source(s, 1, &init));
+    if (axes == 0) {
+        s->cols = cols;
+        emit_binary(s, s->dst, x, init, rule->alu, true, false);
+        return GLIA_OK;
+    }
+    const tile_operand o[2] = { s->dst, x.o };
+    const uint8_t attr[3] = { rule->alu, axes, 0 };
+    tile_emit(s->l->f[s->core], ISA_tensor_reduce, ISA_DVE, s->origin, 2, o, 3, attr);
+    s->l->busy[s->core][ISA_DVE] += total;
+    const bool identity = init.splat && ((op == IR_ADD && init.number == 0) || (op == IR_MULTIPLY && init.number == 1) ||
+                                         (op == IR_MAXIMUM && init.number <= -3.4028234e38) ||
+                                         (op == IR_MINIMUM && init.number >= 3.4028234e38) ||
+                                         (op == IR_OR && init.number == 0) || (op == IR_AND && init.number != 0));
+    row_source partial = { .o = s->dst };
+    if (!identity) emit_binary(s, s->dst, partial, init, rule->alu, true, false);
+    return GLIA_OK;
+}
+
+static glia_status emit_concatenate(row_site *s)
+{
+    const ir_inst *i = s->i;
+    const int axis = (int)i->attrs.index;
+    int64_t inner = 1, outer = 1;
+    for (int d = axis + 1; d < i->shape.rank; d++) inner *= i->shape.dims[d];
+    for (int d = s->row_rank; d < axis; d++) outer *= i->shape.dims[d];
+    const int64_t pitch = i->shape.dims[axis] * inner;
+    int64_t at = 0;
+    const int64_t cols = s->cols;
+    for (int k = 0; k < i->operand_count; k++) {
+        const int64_t width = i->operands[k]->shape.dims[axis] * inner;
+        if (width == 0) continue;
+        row_source x;
+        s->cols = outer * width;
+        TRY(source(s, k, &x));
+        tile_operand dst = s->dst;
+        dst.o.offset += at * num_size(i->shape.dtype);
+        dst.o.rank = 2;
+        dst.o.step[0] = pitch;
+        dst.o.count[0] = (uint32_t)outer;
+        dst.o.step[1] = 1;
+        dst.o.count[1] = (uint32_t)width;
+        if (outer == 1) {
+            dst.o.rank = 1;
+            dst.o.step[0] = 1;
+            dst.o.count[0] = (uint32_t)width;
+        }
+        if (x.splat) emit_set(s, dst, x.number);
+        else lower_copy(s->l, s->core, lower_copy_engine(s->l, s->core, outer * width, false), s->origin, dst, widened(s, &x));
+        at += width;
+    }
+    s->cols = cols;
+    return GLIA_OK;
+}
+
+static glia_status emit_iota(row_site *s)
+{
+    const ir_inst *i = s->i;
+    const int axis = (int)i->attrs.index;
+    int64_t step[4] = { 0 };
+    uint32_t count[4] = { 1, 1, 1, 1 };
+    int rank = 0;
+    int64_t base = 0, channel = 0;
+    if (axis < s->row_rank) {
+        int64_t inner = 1;
+        for (int d = axis + 1; d < s->row_rank; d++) inner *= i->shape.dims[d];
+        if (inner != 1) return LOWER_UNSUPPORTED(i, "counts along dimension %d of several on the partition axis", axis);
+        base = s->first % i->shape.dims[axis];
+        if (base + s->rows > i->shape.dims[axis]) return LOWER_UNSUPPORTED(i, "wraps around inside a tile of 128 rows");
+        channel = 1;
+    }
+    for (int d = s->row_rank; d < i->shape.rank; d++) {
+        if (i->shape.dims[d] == 1) continue;
+        if (rank == 4) return LOWER_UNSUPPORTED(i, "has more than 4 free dimensions");
+        step[rank] = d == axis ? 1 : 0;
+        count[rank++] = (uint32_t)i->shape.dims[d];
+    }
+    const tile_operand o[2] = { s->dst, tile_plain(isa_pattern(base, channel, rank ? rank : 1, step, count)) };
+    tile_emit(s->l->f[s->core], ISA_iota, ISA_POOL, s->origin, 2, o, 0, NULL);
+    return GLIA_OK;
+}
+
+static glia_status emit_unary(row_site *s)
+{
+    const row_rule *rule = rule_of(s->i->op);
+    row_source x;
+    TRY(source(s, 0, &x));
+    if (x.splat) return LOWER_UNSUPPORTED(s->i, "applies to a constant; fold it first");
+    if (!num_is_float(s->i->shape.dtype)) return LOWER_UNSUPPORTED(s->i, "is not lowered for %s", num_dtype_get(s->i->shape.dtype)->name);
+    emit_act(s, s->dst, widened(s, &x), rule->act);
+    return GLIA_OK;
+}
+
+static glia_status emit_op(row_site *s)
+{
+    const ir_inst *i = s->i;
+    row_source x, y;
+    const bool exact = num_is_integer(i->shape.dtype) && num_bits(i->shape.dtype) == 32;
+    if (num_bits(i->shape.dtype) == 64) return LOWER_UNSUPPORTED(i, "computes in a 64-bit type");
+    switch ((int)i->op) {
+    case IR_DIVIDE: return emit_divide(s);
+    case IR_COMPARE: return emit_compare(s);
+    case IR_SELECT: return emit_select(s);
+    case IR_CLAMP: return emit_clamp(s);
+    case IR_CONVERT: return emit_convert(s);
+    case IR_REDUCE: return emit_reduce(s);
+    case IR_CONCATENATE: return emit_concatenate(s);
+    case IR_IOTA: return emit_iota(s);
+    case IR_NEGATE:
+        TRY(source(s, 0, &x));
+        if (!num_is_float(i->shape.dtype)) return LOWER_UNSUPPORTED(i, "negates an integer");
+        emit_ts(s, s->dst, widened(s, &x), immediate(NUM_F32, -1.0), ISA_ALU_MULTIPLY, false);
+        return GLIA_OK;
+    case IR_NOT:
+        if (i->shape.dtype != NUM_BOOL) return LOWER_UNSUPPORTED(i, "inverts the bits of an integer");
+        TRY(source(s, 0, &x));
+        emit_ts(s, s->dst, widened(s, &x), immediate(NUM_F32, 0), ISA_ALU_EQ, false);
+        return GLIA_OK;
+    default: break;
+    }
+    const row_rule *rule = rule_of(i->op);
+    if (!rule) return LOWER_UNSUPPORTED(i, "has no lowering yet");
+    if (ir_op_class_of(i->op) == IR_CLASS_UNARY) return emit_unary(s);
+    if ((i->op == IR_AND || i->op == IR_OR || i->op == IR_XOR) && i->shape.dtype != NUM_BOOL)
+        return LOWER_UNSUPPORTED(i, "works on the bits of an integer");
+    TRY(source(s, 0, &x));
+    TRY(source(s, 1, &y));
+    emit_binary(s, s->dst, x, y, rule->alu, rule->commutes, exact);
+    return GLIA_OK;
+}
+
+// Which cores compute tile t: those that have the first operand tile that some core lacks; with two cores and several
+// tiles, halves; else both.
+static uint32_t cores_of(lower *l, const store *s, int tile)
+{
+    const uint32_t all = (1u << l->m->core_count) - 1;
+    if (l->m->core_count == 1) return all;
+    for (uint32_t k = 0; k < l->pending.count; k++) {
+        const ir_inst *i = l->pending.items[k];
+        for (int o = 0; o < i->operand_count; o++) {
+            const value *v = lower_value(l, i->operands[o]);
+            if (!v->store || v->store->kind != STORE_ROWS || v->store->tile_count != s->tile_count) continue;
+            uint32_t mask = 0;
+            for (uint32_t c = 0; c < l->m->core_count; c++) mask |= v->store->tile[c][tile] ? 1u << c : 0;
+            if (mask && mask != all) return mask;
+        }
+    }
+    if (s->tile_count < 2) return all;
+    return 1u << ((uint32_t)tile * l->m->core_count / (uint32_t)s->tile_count);
+}
+
+static glia_status emit_tile(lower *l, const ir_inst *i, uint32_t core, int tile)
+{
+    value *v = lower_value(l, i);
+    store *st = v->store;
+    row_site s = { .l = l, .i = i, .core = core, .origin = lower_origin(l, i), .rows = store_tile_rows(st, tile),
+                   .first = store_tile_first(st, tile), .cols = st->cols };
+    // The row rank of the plan: leading dims that make the rows.
+    int64_t rows = 1;
+    while (rows < st->blocks * st->block_rows) rows *= i->shape.rank > s.row_rank ? i->shape.dims[s.row_rank++] : 2;
+    const tile_id t = tile_new(l->f[core], ISA_SBUF, s.rows, (uint64_t)st->cols * (uint64_t)num_size(st->dtype));
+    s.dst = tile_view(l->f[core], t, st->dtype, s.rows, 0, (int)st->cols);
+    st->tile[core][tile] = t;
+    return emit_op(&s);
+}
+
+glia_status lower_flush(lower *l)
+{
+    if (l->pending.count == 0) return GLIA_OK;
+    // Detach the group: emission may load, exchange and (for operands of older groups) copy, never flush again.
+    VEC(const ir_inst *) group;
+    memcpy(&group, &l->pending, sizeof group);
+    const store *first = lower_value(l, group.items[0])->store;
+    glia_status failed = GLIA_OK;
+    uint32_t *cores = glia_alloc((size_t)first->tile_count * sizeof *cores);
+    for (int t = 0; t < first->tile_count; t++) cores[t] = cores_of(l, first, t);
+    memset(&l->pending, 0, sizeof l->pending);
+    for (int t = 0; t < first->tile_count && !failed; t++)
+        for (uint32_t c = 0; c < l->m->core_count && !failed; c++) {
+            if (!(cores[t] >> c & 1)) continue;
+            for (uint32_t k = 0; k < group.count && !failed; k++) failed = emit_tile(l, group.items[k], c, t);
+        }
+    glia_free(cores);
+    VEC_FREE(&group);
+    return failed;
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// See check.h. Inputs are drawn per parameter from one seed; bools are 0 or 1.
+#include "compile/check.h"
+
+#include "base/rng.h"
+#include "harness/harness.h"
+
+glia_status check_compile(const char *hlo, const check_options *o, isa_program **out)
+{
+    const hw_chip *chip = NULL;
+    TRY(hw_chip_find(o->target ? o->target : "trn2", &chip));
+    AUTO(ir_module) m = NULL;
+    TRY(ir_parse((glia_span){ (const uint8_t *)hlo, strlen(hlo) }, "test.hlo.txt", &m));
+    compile_options co = compile_options_default(chip);
+    co.lnc = o->lnc;
+    co.auto_cast = o->cast;
+    return compile_module(m, &co, out);
+}
+
+static void fill(glia_rng *r, num_dtype t, void *data, int64_t n, double scale)
+{
+    const int size = num_size(t);
+    for (int64_t k = 0; k < n; k++) {
+        const double x = num_is_float(t) ? (double)glia_rng_normal(r) * scale : t == NUM_BOOL ? glia_rng_below(r, 2) : glia_rng_below(r, 4);
+        num_store(t, (uint8_t *)data + k * size, num_from_f64(t, x));
+    }
+}
+
+static void run(const char *hlo, const check_options *o)
+{
+    AUTO(isa_program) p = NULL;
+    EXPECT_OK(check_compile(hlo, o, &p));
+    AUTO(ir_module) m = NULL;
+    EXPECT_OK(ir_parse((glia_span){ (const uint8_t *)hlo, strlen(hlo) }, "test.hlo.txt", &m));
+    AUTO(glia_arena) arena = glia_arena_create();
+    const hw_chip *chip = NULL;
+    EXPECT_OK(hw_chip_find(p->target, &chip));
+
+    const int inputs = (int)m->entry->params.count;
+    ir_value *in = ARENA_ARRAY(arena, ir_value, (size_t)inputs);
+    dev_buffer *memory = ARENA_ARRAY(arena, dev_buffer, p->tensors.count);
+    glia_rng rng = glia_rng_of(o->seed + 1);
+    for (uint32_t t = 0; t < p->tensors.count; t++) {
+        const isa_tensor *it = &p->tensors.items[t];
+        memory[t].bytes = it->bytes;
+        memory[t].data = glia_arena_alloc_aligned(arena, it->bytes + 64, 64);
+    }
+    int at = 0;
+    for (uint32_t t = 0; t < p->tensors.count; t++) {
+        const isa_tensor *it = &p->tensors.items[t];
+        if (it->kind != ISA_TENSOR_INPUT) continue;
+        const ir_shape *s = &m->entry->params.items[at]->shape;
+        in[at].shape = *s;
+        in[at].data = glia_arena_alloc_aligned(arena, ir_shape_bytes(s) + 64, 64);
+        fill(&rng, s->dtype, in[at].data, ir_shape_elements(s), o->scale != 0 ? o->scale : 1);
+        isa_layout_pack(&it->layout, it->rank, it->dims, num_size(s->dtype), memory[t].data, in[at].data);
+        at++;
+    }
+    EXPECT_EQ_INT(at, inputs);
+
+    AUTO(dev_machine) machine = NULL;
+    EXPECT_OK(dev_machine_create(chip, (int)p->core_count, NULL, &machine));
+    AUTO(dev_loaded) loaded = NULL;
+    EXPECT_OK(dev_load(machine, p, o->mode, &loaded));
+    for (uint32_t t = 0; t < p->tensors.count; t++) {
+        const isa_tensor *it = &p->tensors.items[t];
+        if (it->kind == ISA_TENSOR_INPUT) EXPECT_OK(dev_bind(loaded, t, &memory[t]));
+        if (it->kind == ISA_TENSOR_OUTPUT) EXPECT_OK(dev_bind(loaded, t, it->alias >= 0 ? &memory[it->alias] : &memory[t]));
+    }
+    const dev_options eo = { .shadow = o->mode == DEV_EXACT };
+    ir_value *want = NULL;
+    int outputs = 0;
+    EXPECT_OK(ir_eval(m, in, inputs, arena, &(ir_eval_options){ .precise = true }, &want, &outputs));
+    EXPECT_OK(dev_execute(loaded, &eo));
+
+    int out = 0;
+    const double tolerance = o->tolerance != 0 ? o->tolerance : 1e-5;
+    for (uint32_t t = 0; t < p->tensors.count; t++) {
+        const isa_tensor *it = &p->tensors.items[t];
+        if (it->kind != ISA_TENSOR_OUTPUT) continue;
+        const uint8_t *got = memory[it->alias >= 0 ? (uint32_t)it->alias : t].data;
+        const num_dtype dtype = want[out].shape.dtype;
+        for (int64_t k = 0; k < ir_shape_elements(&want[out].shape); k++) {
+            const double g = num_to_f64(dtype, num_load(dtype, got + k * num_size(dtype)));
+            const double w = num_to_f64(dtype, num_load(dtype, (const uint8_t *)want[out].data + k * num_size(dtype)));
+            if (!(fabs(g - w) <= tolerance * (1 + fabs(w))) && !(isnan(g) && isnan(w)) && g != w)
+                FAIL_TEST("output %d element %lld: got %.9g, want %.9g (%s lnc %u)", out, (long long)k, g, w, p->target, p->core_count);
+        }
+        out++;
+    }
+    EXPECT_EQ_INT(out, outputs);
+}
+
+void check_hlo(const char *hlo, check_options o)
+{
+    o.mode = DEV_EXACT;
+    if (o.target || o.lnc) {
+        run(hlo, &o);
+        return;
+    }
+    static const struct { const char *target; int lnc; } all[] = { { "trn1", 1 }, { "trn2", 1 }, { "trn2", 2 }, { "trn3", 2 } };
+    for (size_t k = 0; k < COUNT_OF(all); k++) {
+        o.target = all[k].target;
+        o.lnc = all[k].lnc;
+        run(hlo, &o);
+    }
+}

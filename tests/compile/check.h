@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The compiler against the reference evaluator: one HLO text, random inputs, compiled and executed on a simulated core.
+#ifndef GLIA_TESTS_COMPILE_CHECK_H
+#define GLIA_TESTS_COMPILE_CHECK_H
+
+#include "compile/compile.h"
+#include "dev/dev.h"
+
+typedef struct check_options {
+    const char *target;         // "trn2" unless set
+    int lnc;                    // 0: the chip's default
+    compile_cast cast;
+    double tolerance;           // |got - want| <= tolerance * (1 + |want|); 0: 1e-5
+    uint64_t seed;
+    double scale;               // inputs are normal with this deviation (default 1); integer inputs are 0 .. 3
+    dev_mode mode;
+} check_options;
+
+// Compiles, executes in exact mode with the shadow map, compares every output with ir_eval. Fails the test with place,
+// element and both values.
+void check_hlo(const char *hlo, check_options o);
+// The status of compiling, for tests of errors. The module's text is named "test.hlo.txt".
+glia_status check_compile(const char *hlo, const check_options *o, isa_program **out);
+
+#endif
