@@ -58,3 +58,89 @@ TEST(lower, two_layer_perceptron)
           " h = f32[64,512] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n g = f32[64,512] tanh(h)\n"
           " ROOT r = f32[64,128] dot(g, v), lhs_contracting_dims={1}, rhs_contracting_dims={0} }", (check_options){ .tolerance = 1e-4, .scale = 0.3 });
 }
+
+TEST(lower, reshape_that_needs_memory)
+{
+    CHECK("HloModule m\nENTRY e { a = f32[6,40] parameter(0)\n b = f32[6,40] negate(a)\n c = f32[40,6] reshape(b)\n ROOT r = f32[40,6] abs(c) }",
+          (check_options){ 0 });
+}
+
+TEST(lower, transpose_through_memory)
+{
+    CHECK("HloModule m\nENTRY e { a = f32[6,40] parameter(0)\n b = f32[6,40] negate(a)\n c = f32[40,6] transpose(b), dimensions={1,0}\n ROOT r = f32[40,6] abs(c) }",
+          (check_options){ 0 });
+}
+
+TEST(lower, slices_and_concatenation_on_the_free_axis)
+{
+    CHECK("HloModule m\nENTRY e { a = f32[130,4,64] parameter(0)\n n = f32[130,4,64] negate(a)\n x = f32[130,4,32] slice(n), slice={[0:130],[0:4],[0:32]}\n"
+          " y = f32[130,4,32] slice(n), slice={[0:130],[0:4],[32:64]}\n ROOT r = f32[130,4,64] concatenate(y, x), dimensions={2} }", (check_options){ 0 });
+}
+
+TEST(lower, select_and_compare)
+{
+    CHECK("HloModule m\nENTRY e { a = f32[20,30] parameter(0)\n b = f32[20,30] parameter(1)\n p = pred[20,30] compare(a, b), direction=GT\n"
+          " z = f32[] constant(7)\n zb = f32[20,30] broadcast(z), dimensions={}\n ROOT r = f32[20,30] select(p, a, zb) }", (check_options){ 0 });
+}
+
+TEST(lower, causal_mask_from_iotas)
+{
+    CHECK("HloModule m\nENTRY e { i = s32[200,200] iota(), iota_dimension=0\n j = s32[200,200] iota(), iota_dimension=1\n"
+          " p = pred[200,200] compare(i, j), direction=GE\n z = f32[] constant(0)\n zb = f32[200,200] broadcast(z), dimensions={}\n"
+          " m = f32[] constant(-1e30)\n mb = f32[200,200] broadcast(m), dimensions={}\n ROOT r = f32[200,200] select(p, zb, mb) }", (check_options){ 0 });
+}
+
+TEST(lower, gather_rows)
+{
+    CHECK("HloModule m\nENTRY e { t = f32[4,96] parameter(0)\n i = s32[150] parameter(1)\n"
+          " ROOT r = f32[150,96] gather(t, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,96} }",
+          (check_options){ 0 });
+}
+
+TEST(lower, dynamic_update_and_slice)
+{
+    CHECK("HloModule m, input_output_alias={ {0}: (0, {}, may-alias) }\nENTRY e { c = f32[2,8,64] parameter(0)\n u = f32[2,1,64] parameter(1)\n p = s32[] parameter(2)\n z = s32[] constant(0)\n"
+          " n = f32[2,1,64] negate(u)\n d = f32[2,8,64] dynamic-update-slice(c, n, z, p, z)\n s = f32[2,1,64] dynamic-slice(d, z, p, z), dynamic_slice_sizes={2,1,64}\n"
+          " e1 = f32[2,1,64] abs(s)\n ROOT r = (f32[2,8,64], f32[2,1,64]) tuple(d, e1) }", (check_options){ 0 });
+}
+
+TEST(lower, calls_share_a_body)
+{
+    CHECK("HloModule m\nlayer { h = f32[70,128] parameter(0)\n w = f32[128,128] parameter(1)\n d = f32[70,128] dot(h, w), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n"
+          " t = f32[70,128] tanh(d)\n ROOT r = f32[70,128] add(h, t) }\n"
+          "ENTRY e { x = f32[70,128] parameter(0)\n w0 = f32[128,128] parameter(1)\n w1 = f32[128,128] parameter(2)\n w2 = f32[128,128] parameter(3)\n"
+          " a = f32[70,128] call(x, w0), to_apply=layer\n b = f32[70,128] call(a, w1), to_apply=layer\n c = f32[70,128] call(b, w2), to_apply=layer\n ROOT r = f32[70,128] negate(c) }",
+          (check_options){ .tolerance = 1e-4, .scale = 0.2 });
+}
+
+TEST(lower, grouped_query_attention_decode)
+{
+    CHECK("HloModule m\nmx { x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT z = f32[] maximum(x, y) }\n"
+          "ad { x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT z = f32[] add(x, y) }\n"
+          "ENTRY e { q = f32[1,512] parameter(0)\n k = f32[2,300,64] parameter(1)\n v = f32[2,300,64] parameter(2)\n w = f32[100,512] parameter(3)\n"
+          " q2 = f32[1,512] negate(q)\n q3 = f32[1,2,4,64] reshape(q2)\n q4 = f32[2,4,1,64] transpose(q3), dimensions={1,2,0,3}\n"
+          " s = f32[2,4,1,300] dot(q4, k), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={3}, rhs_contracting_dims={2}\n"
+          " ninf = f32[] constant(-inf)\n zero = f32[] constant(0)\n m1 = f32[2,4,1] reduce(s, ninf), dimensions={3}, to_apply=mx\n"
+          " mb = f32[2,4,1,300] broadcast(m1), dimensions={0,1,2}\n sb = f32[2,4,1,300] subtract(s, mb)\n x = f32[2,4,1,300] exponential(sb)\n"
+          " t = f32[2,4,1] reduce(x, zero), dimensions={3}, to_apply=ad\n tb = f32[2,4,1,300] broadcast(t), dimensions={0,1,2}\n p = f32[2,4,1,300] divide(x, tb)\n"
+          " o = f32[2,4,1,64] dot(p, v), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={3}, rhs_contracting_dims={1}\n"
+          " w4 = f32[100,2,4,64] reshape(w)\n ROOT r = f32[1,100] dot(o, w4), lhs_contracting_dims={0,1,3}, rhs_contracting_dims={1,2,3} }",
+          (check_options){ .tolerance = 1e-4, .scale = 0.5 });
+}
+
+TEST(lower, grouped_query_attention_prefill)
+{
+    CHECK("HloModule m\nmx { x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT z = f32[] maximum(x, y) }\n"
+          "ad { x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT z = f32[] add(x, y) }\n"
+          "ENTRY e { q = f32[256,512] parameter(0)\n k0 = f32[256,128] parameter(1)\n v0 = f32[256,128] parameter(2)\n w = f32[100,512] parameter(3)\n mask = f32[256,256] parameter(4)\n"
+          " q2 = f32[256,512] negate(q)\n k1 = f32[256,128] abs(k0)\n v1 = f32[256,128] abs(v0)\n k = f32[256,2,64] reshape(k1)\n v = f32[256,2,64] reshape(v1)\n"
+          " q3 = f32[256,2,4,64] reshape(q2)\n q4 = f32[2,4,256,64] transpose(q3), dimensions={1,2,0,3}\n"
+          " s0 = f32[2,4,256,256] dot(q4, k), lhs_batch_dims={0}, rhs_batch_dims={1}, lhs_contracting_dims={3}, rhs_contracting_dims={2}\n"
+          " maskb = f32[2,4,256,256] broadcast(mask), dimensions={2,3}\n s = f32[2,4,256,256] add(s0, maskb)\n"
+          " ninf = f32[] constant(-inf)\n zero = f32[] constant(0)\n m1 = f32[2,4,256] reduce(s, ninf), dimensions={3}, to_apply=mx\n"
+          " mb = f32[2,4,256,256] broadcast(m1), dimensions={0,1,2}\n sb = f32[2,4,256,256] subtract(s, mb)\n x = f32[2,4,256,256] exponential(sb)\n"
+          " t = f32[2,4,256] reduce(x, zero), dimensions={3}, to_apply=ad\n tb = f32[2,4,256,256] broadcast(t), dimensions={0,1,2}\n p = f32[2,4,256,256] divide(x, tb)\n"
+          " o = f32[2,4,256,64] dot(p, v), lhs_batch_dims={0}, rhs_batch_dims={1}, lhs_contracting_dims={3}, rhs_contracting_dims={0}\n"
+          " w4 = f32[100,2,4,64] reshape(w)\n ROOT r = f32[256,100] dot(o, w4), lhs_contracting_dims={0,1,3}, rhs_contracting_dims={1,2,3} }",
+          (check_options){ .tolerance = 2e-4, .scale = 0.3 });
+}
