@@ -6,8 +6,11 @@
 
 enum { OPTIONAL = 0, REQUIRED = 1 };
 
-#define ATTR(op_symbol, text, kind_symbol, field_name, presence)                                                      \
-    {.op = IR_##op_symbol, .key = text, .kind = IR_ATTR_##kind_symbol, .field = offsetof(ir_attrs, field_name),        \
+#define ATTR(op_symbol, text, kind_symbol, field_name, presence)                                                       \
+    {.op = IR_##op_symbol,                                                                                             \
+     .key = text,                                                                                                      \
+     .kind = IR_ATTR_##kind_symbol,                                                                                    \
+     .field = offsetof(ir_attrs, field_name),                                                                          \
      .required = presence},
 const ir_attr_row ir_attr_rows[] = {
 #include "ir/attrs.def"
@@ -26,12 +29,18 @@ const ir_attr_row *ir_attr_find(ir_op op, const char *key, size_t size)
 const char *ir_direction_name(ir_compare_direction d)
 {
     switch (d) {
-    case IR_EQ: return "EQ";
-    case IR_NE: return "NE";
-    case IR_GE: return "GE";
-    case IR_GT: return "GT";
-    case IR_LE: return "LE";
-    case IR_LT: return "LT";
+    case IR_EQ:
+        return "EQ";
+    case IR_NE:
+        return "NE";
+    case IR_GE:
+        return "GE";
+    case IR_GT:
+        return "GT";
+    case IR_LE:
+        return "LE";
+    case IR_LT:
+        return "LT";
     }
     return "?";
 }

@@ -2,8 +2,8 @@
 // The builder: the only way to make instructions. Each call infers the shape and judges operands and attributes, so a
 // module that was built without an error verifies.
 //
-// Invariant: after the first error nothing is appended; calls return a placeholder that may be read like any scalar (its
-// dims read as 1), so that callers need no check until ir_builder_finish. Not here: shape rules (infer_*.c).
+// Invariant: after the first error nothing is appended; calls return a placeholder that may be read like any scalar
+// (its dims read as 1), so that callers need no check until ir_builder_finish. Not here: shape rules (infer_*.c).
 #include <string.h>
 
 #include "ir/infer.h"
@@ -35,7 +35,8 @@ static ir_inst *placeholder(ir_builder *b, const ir_shape *shape)
 {
     static int64_t ones[IR_RANK_LIMIT];
     if (!ones[0])
-        for (int i = 0; i < IR_RANK_LIMIT; i++) __atomic_store_n(&ones[i], 1, __ATOMIC_RELAXED);
+        for (int i = 0; i < IR_RANK_LIMIT; i++)
+            __atomic_store_n(&ones[i], 1, __ATOMIC_RELAXED);
     ir_inst *p = ARENA_NEW(b->computation->module->arena, ir_inst);
     p->op = IR_TUPLE;
     p->name = "placeholder";
@@ -73,10 +74,12 @@ static glia_status add_parameter(ir_computation *c, ir_inst *p)
 {
     enum { PARAMETER_LIMIT = 1 << 20 };
     int64_t n = p->attrs.index;
-    ENSURE(n < PARAMETER_LIMIT, INVALID, "'parameter' has number %lld, numbers end at %d", (long long)n, PARAMETER_LIMIT - 1);
-    ENSURE(n >= (int64_t)c->params.count || !c->params.items[n], INVALID, "'parameter' has number %lld, which '%s' has already",
-           (long long)n, c->params.items[n]->name);
-    while ((int64_t)c->params.count <= n) VEC_PUSH(&c->params) = NULL;
+    ENSURE(n < PARAMETER_LIMIT, INVALID, "'parameter' has number %lld, numbers end at %d", (long long)n,
+           PARAMETER_LIMIT - 1);
+    ENSURE(n >= (int64_t)c->params.count || !c->params.items[n], INVALID,
+           "'parameter' has number %lld, which '%s' has already", (long long)n, c->params.items[n]->name);
+    while ((int64_t)c->params.count <= n)
+        VEC_PUSH(&c->params) = NULL;
     c->params.items[n] = p;
     return GLIA_OK;
 }
@@ -87,7 +90,9 @@ static ir_inst *append(ir_builder *b, ir_op op, const ir_shape *shape, int count
     ir_module *m = b->computation->module;
     ir_inst **copy = ARENA_ARRAY(m->arena, ir_inst *, (size_t)count);
     if (count) memcpy(copy, operands, (size_t)count * sizeof *copy);
-    ir_loc loc = {.file = ir_module_intern(m, b->loc.file), .line = b->loc.line, .column = b->loc.column,
+    ir_loc loc = {.file = ir_module_intern(m, b->loc.file),
+                  .line = b->loc.line,
+                  .column = b->loc.column,
                   .op_name = ir_module_intern(m, b->loc.op_name)};
     const char *name = b->name ? ir_module_inst_name(m, b->name) : ir_module_fresh_name(m, op);
     b->name = NULL;
@@ -101,8 +106,8 @@ ir_inst *ir_make_taking(ir_builder *b, ir_op op, const ir_shape *shape, int oper
     glia_arena *arena = b->computation->module->arena;
     ir_shape result = {0};
     glia_status bad = check_parents(b, op, operand_count, operands);
-    ir_infer in = {.arena = arena, .op = op, .given = shape, .operand_count = operand_count, .operands = operands,
-                   .attrs = attrs};
+    ir_infer in = {
+        .arena = arena, .op = op, .given = shape, .operand_count = operand_count, .operands = operands, .attrs = attrs};
     if (!bad) bad = ir_infer_shape(&in, &result);
     if (bad) return fail(b, shape, bad);
     result = ir_shape_copy_in(arena, &result);
@@ -130,10 +135,23 @@ static ir_attrs copy_attrs(ir_module *m, const ir_attrs *attrs)
 {
     glia_arena *a = m->arena;
     ir_attrs copy = *attrs;
-    ir_dims *lists[] = {&copy.dimensions, &copy.starts, &copy.limits, &copy.strides, &copy.sizes, &copy.lhs_batch,
-                        &copy.rhs_batch, &copy.lhs_contract, &copy.rhs_contract, &copy.offset_dims, &copy.collapsed_dims,
-                        &copy.start_index_map, &copy.operand_batching_dims, &copy.indices_batching_dims, &copy.aliasing};
-    for (size_t i = 0; i < COUNT_OF(lists); i++) copy_dims(a, lists[i]);
+    ir_dims *lists[] = {&copy.dimensions,
+                        &copy.starts,
+                        &copy.limits,
+                        &copy.strides,
+                        &copy.sizes,
+                        &copy.lhs_batch,
+                        &copy.rhs_batch,
+                        &copy.lhs_contract,
+                        &copy.rhs_contract,
+                        &copy.offset_dims,
+                        &copy.collapsed_dims,
+                        &copy.start_index_map,
+                        &copy.operand_batching_dims,
+                        &copy.indices_batching_dims,
+                        &copy.aliasing};
+    for (size_t i = 0; i < COUNT_OF(lists); i++)
+        copy_dims(a, lists[i]);
     if (copy.literal.size_bytes) {
         void *data = glia_arena_alloc_aligned(a, copy.literal.size_bytes, 64);
         memcpy(data, attrs->literal.data, copy.literal.size_bytes);
@@ -160,7 +178,10 @@ ir_inst *ir_make(ir_builder *b, ir_op op, const ir_shape *shape, int operand_cou
 
 // ---- the conveniences: each states the attributes of one op, in the order of ir.h ----
 
-static ir_dims dims_of(int count, const int64_t *items) { return (ir_dims){.count = count, .items = items}; }
+static ir_dims dims_of(int count, const int64_t *items)
+{
+    return (ir_dims){.count = count, .items = items};
+}
 
 ir_inst *ir_parameter(ir_builder *b, int number, const char *name, num_dtype dtype, int rank, const int64_t *dims)
 {
@@ -186,8 +207,10 @@ ir_inst *ir_constant_f32(ir_builder *b, num_dtype dtype, double value)
     ir_shape shape = {.dtype = dtype};
     if (b->error) return placeholder(b, &shape);
     if (!num_can_convert(dtype))
-        return fail(b, &shape, GLIA_FAIL(UNSUPPORTED, "'constant' of %s cannot be made from a number (%g); types with conversions can",
-                                         num_dtype_get(dtype)->name, value));
+        return fail(b, &shape,
+                    GLIA_FAIL(UNSUPPORTED,
+                              "'constant' of %s cannot be made from a number (%g); types with conversions can",
+                              num_dtype_get(dtype)->name, value));
     num_store(dtype, bits, num_from_f64(dtype, value));
     return ir_constant(b, dtype, 0, NULL, bits);
 }
@@ -199,7 +222,10 @@ ir_inst *ir_iota(ir_builder *b, num_dtype dtype, int rank, const int64_t *dims, 
     return ir_make(b, IR_IOTA, &shape, 0, NULL, &attrs);
 }
 
-ir_inst *ir_unary(ir_builder *b, ir_op op, ir_inst *x) { return ir_make(b, op, NULL, 1, &x, NULL); }
+ir_inst *ir_unary(ir_builder *b, ir_op op, ir_inst *x)
+{
+    return ir_make(b, op, NULL, 1, &x, NULL);
+}
 
 ir_inst *ir_binary(ir_builder *b, ir_op op, ir_inst *x, ir_inst *y)
 {
@@ -252,8 +278,10 @@ ir_inst *ir_slice(ir_builder *b, ir_inst *x, const int64_t *starts, const int64_
 {
     int rank = x->shape.rank;
     int64_t ones[IR_RANK_LIMIT];
-    for (int i = 0; i < rank && i < IR_RANK_LIMIT; i++) ones[i] = 1;
-    ir_attrs attrs = {.starts = dims_of(rank, starts), .limits = dims_of(rank, limits),
+    for (int i = 0; i < rank && i < IR_RANK_LIMIT; i++)
+        ones[i] = 1;
+    ir_attrs attrs = {.starts = dims_of(rank, starts),
+                      .limits = dims_of(rank, limits),
                       .strides = dims_of(rank, strides ? strides : ones)};
     return ir_make(b, IR_SLICE, NULL, 1, &x, &attrs);
 }
@@ -285,7 +313,8 @@ ir_inst *ir_dot(ir_builder *b, ir_inst *lhs, ir_inst *rhs, num_dtype result, int
     rank = dot_dims(&lhs->shape, batch_count, lhs_batch, contract_count, lhs_contract, dims, rank);
     rank = dot_dims(&rhs->shape, batch_count, rhs_batch, contract_count, rhs_contract, dims, rank);
     ir_shape shape = {.dtype = result, .rank = rank, .dims = dims};
-    ir_attrs attrs = {.lhs_batch = dims_of(batch_count, lhs_batch), .rhs_batch = dims_of(batch_count, rhs_batch),
+    ir_attrs attrs = {.lhs_batch = dims_of(batch_count, lhs_batch),
+                      .rhs_batch = dims_of(batch_count, rhs_batch),
                       .lhs_contract = dims_of(contract_count, lhs_contract),
                       .rhs_contract = dims_of(contract_count, rhs_contract)};
     return ir_make(b, IR_DOT, &shape, 2, (ir_inst *[]){lhs, rhs}, &attrs);
@@ -311,7 +340,8 @@ ir_inst *ir_reduce(ir_builder *b, ir_op op, ir_inst *x, ir_inst *init, int count
     if (b->error) return placeholder(b, NULL);
     ir_attrs attrs = {.dimensions = dims_of(count, dimensions)};
     if (x->shape.is_tuple)
-        return fail(b, NULL, GLIA_FAIL(INVALID, "'reduce' takes an array, '%s' is a tuple of %d", x->name, x->shape.tuple_size));
+        return fail(b, NULL,
+                    GLIA_FAIL(INVALID, "'reduce' takes an array, '%s' is a tuple of %d", x->name, x->shape.tuple_size));
     attrs.computations[0] = binary_region(b, op, x->shape.dtype);
     return ir_make(b, IR_REDUCE, NULL, 2, (ir_inst *[]){x, init}, &attrs);
 }
@@ -322,7 +352,8 @@ static ir_inst *make_dynamic(ir_builder *b, ir_op op, ir_inst *x, ir_inst *extra
 {
     ir_inst *operands[2 + IR_RANK_LIMIT] = {x, extra};
     int count = extra ? 2 : 1;
-    for (int d = 0; d < x->shape.rank && d < IR_RANK_LIMIT; d++) operands[count++] = starts[d];
+    for (int d = 0; d < x->shape.rank && d < IR_RANK_LIMIT; d++)
+        operands[count++] = starts[d];
     return ir_make(b, op, NULL, count, operands, attrs);
 }
 
@@ -346,19 +377,27 @@ ir_inst *ir_take_rows(ir_builder *b, ir_inst *x, ir_inst *indices)
     if (b->error) return placeholder(b, NULL);
     int rank = x->shape.rank, index_rank = indices->shape.rank;
     if (x->shape.is_tuple || rank < 1)
-        return fail(b, NULL, GLIA_FAIL(INVALID, "'gather' of rows needs an array of at least 1 dim, '%s' has %d", x->name, rank));
+        return fail(
+            b, NULL,
+            GLIA_FAIL(INVALID, "'gather' of rows needs an array of at least 1 dim, '%s' has %d", x->name, rank));
     static const int64_t zero = 0;
     int64_t offsets[IR_RANK_LIMIT], sizes[IR_RANK_LIMIT] = {1};
     for (int d = 1; d < rank; d++) {
         offsets[d - 1] = index_rank + d - 1;
         sizes[d] = x->shape.dims[d];
     }
-    ir_attrs attrs = {.offset_dims = dims_of(rank - 1, offsets), .collapsed_dims = dims_of(1, &zero),
-                      .start_index_map = dims_of(1, &zero), .index_vector_dim = index_rank, .sizes = dims_of(rank, sizes)};
+    ir_attrs attrs = {.offset_dims = dims_of(rank - 1, offsets),
+                      .collapsed_dims = dims_of(1, &zero),
+                      .start_index_map = dims_of(1, &zero),
+                      .index_vector_dim = index_rank,
+                      .sizes = dims_of(rank, sizes)};
     return ir_make(b, IR_GATHER, NULL, 2, (ir_inst *[]){x, indices}, &attrs);
 }
 
-ir_inst *ir_tuple(ir_builder *b, int count, ir_inst *const *xs) { return ir_make(b, IR_TUPLE, NULL, count, xs, NULL); }
+ir_inst *ir_tuple(ir_builder *b, int count, ir_inst *const *xs)
+{
+    return ir_make(b, IR_TUPLE, NULL, count, xs, NULL);
+}
 
 ir_inst *ir_get_tuple_element(ir_builder *b, ir_inst *x, int index)
 {

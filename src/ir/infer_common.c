@@ -6,7 +6,10 @@
 #include "ir/module.h"
 #include "ir/ops.h"
 
-const char *ir_infer_text(const ir_infer *in, const ir_shape *s) { return ir_shape_text(in->arena, s); }
+const char *ir_infer_text(const ir_infer *in, const ir_shape *s)
+{
+    return ir_shape_text(in->arena, s);
+}
 
 static glia_status check_operands(const ir_infer *in)
 {
@@ -33,9 +36,9 @@ glia_status ir_infer_shape(const ir_infer *in, ir_shape *out)
     glia_status bad = ir_shape_check(&inferred);
     if (bad) return glia_status_prefix(bad, "'%s'", INFER_NAME(in));
     ENSURE(!in->given || ir_shape_equal(&inferred, in->given), INVALID,
-           "'%s' is stated to give %s, its operands and attributes give %s", INFER_NAME(in), ir_infer_text(in, in->given),
-           ir_infer_text(in, &inferred));
-    *out = in->given ? *in->given : inferred;       // the given one may carry bounds and a layout
+           "'%s' is stated to give %s, its operands and attributes give %s", INFER_NAME(in),
+           ir_infer_text(in, in->given), ir_infer_text(in, &inferred));
+    *out = in->given ? *in->given : inferred; // the given one may carry bounds and a layout
     return GLIA_OK;
 }
 
@@ -49,7 +52,8 @@ glia_status ir_infer_need_array(const ir_infer *in, int operand)
 
 glia_status ir_infer_need_arrays(const ir_infer *in)
 {
-    for (int i = 0; i < in->operand_count; i++) TRY(ir_infer_need_array(in, i));
+    for (int i = 0; i < in->operand_count; i++)
+        TRY(ir_infer_need_array(in, i));
     return GLIA_OK;
 }
 
@@ -104,9 +108,8 @@ glia_status ir_infer_region(const ir_infer *in, const char *what, const ir_compu
         ENSURE(ir_shape_equal(&p->shape, &params[i]), INVALID, "'%s' passes %s to parameter %d of %s '%s', which is %s",
                INFER_NAME(in), ir_infer_text(in, &params[i]), i, what, region->name, ir_infer_text(in, &p->shape));
     }
-    ENSURE(!root || ir_shape_equal(&region->root->shape, root), INVALID,
-           "'%s' needs %s '%s' to give %s, it gives %s", INFER_NAME(in), what, region->name, ir_infer_text(in, root),
-           ir_infer_text(in, &region->root->shape));
+    ENSURE(!root || ir_shape_equal(&region->root->shape, root), INVALID, "'%s' needs %s '%s' to give %s, it gives %s",
+           INFER_NAME(in), what, region->name, ir_infer_text(in, root), ir_infer_text(in, &region->root->shape));
     return GLIA_OK;
 }
 
@@ -114,7 +117,8 @@ ir_shape ir_infer_pack(const ir_infer *in, int count, const ir_shape *shapes)
 {
     if (count == 1) return shapes[0];
     ir_shape *elements = ARENA_ARRAY(in->arena, ir_shape, (size_t)count);
-    for (int i = 0; i < count; i++) elements[i] = shapes[i];
+    for (int i = 0; i < count; i++)
+        elements[i] = shapes[i];
     return (ir_shape){.is_tuple = 1, .tuple_size = count, .elements = elements};
 }
 

@@ -22,8 +22,8 @@ static glia_status check_dot_pairs(const ir_infer *in, const char *what, const i
            rhs->count);
     for (int i = 0; i < lhs->count; i++) {
         int64_t x = a->dims[lhs->items[i]], y = b->dims[rhs->items[i]];
-        ENSURE(x == y, INVALID, "'dot' pairs %s sizes %lld (%s, dim %lld) and %lld (%s, dim %lld); they must match", what,
-               (long long)x, ir_infer_text(in, a), (long long)lhs->items[i], (long long)y, ir_infer_text(in, b),
+        ENSURE(x == y, INVALID, "'dot' pairs %s sizes %lld (%s, dim %lld) and %lld (%s, dim %lld); they must match",
+               what, (long long)x, ir_infer_text(in, a), (long long)lhs->items[i], (long long)y, ir_infer_text(in, b),
                (long long)rhs->items[i]);
     }
     return GLIA_OK;
@@ -52,14 +52,18 @@ glia_status ir_infer_dot(const ir_infer *in, ir_shape *out)
            ir_infer_text(in, rhs));
     int64_t *dims = ARENA_ARRAY(in->arena, int64_t, (size_t)(lhs->rank + rhs->rank));
     int rank = 0;
-    for (int i = 0; i < a->lhs_batch.count; i++) dims[rank++] = lhs->dims[a->lhs_batch.items[i]];
+    for (int i = 0; i < a->lhs_batch.count; i++)
+        dims[rank++] = lhs->dims[a->lhs_batch.items[i]];
     rank = append_free_dims(lhs, &a->lhs_batch, &a->lhs_contract, dims, rank);
     rank = append_free_dims(rhs, &a->rhs_batch, &a->rhs_contract, dims, rank);
     *out = (ir_shape){.dtype = dtype, .rank = rank, .dims = dims};
     return GLIA_OK;
 }
 
-static ir_shape scalar_of(num_dtype dtype) { return (ir_shape){.dtype = dtype}; }
+static ir_shape scalar_of(num_dtype dtype)
+{
+    return (ir_shape){.dtype = dtype};
+}
 
 // Operands are inputs, then initial values; the region takes accumulators, then elements.
 glia_status ir_infer_reduce(const ir_infer *in, ir_shape *out)
@@ -71,15 +75,17 @@ glia_status ir_infer_reduce(const ir_infer *in, ir_shape *out)
     const ir_shape *first = infer_operand(in, 0);
     const ir_dims *over = &in->attrs->dimensions;
     TRY(ir_infer_unique_dims(in, "dimensions", over, first->rank));
-    ir_shape *params = ARENA_ARRAY(in->arena, ir_shape, (size_t)n * 2), *results = ARENA_ARRAY(in->arena, ir_shape, (size_t)n);
+    ir_shape *params = ARENA_ARRAY(in->arena, ir_shape, (size_t)n * 2),
+             *results = ARENA_ARRAY(in->arena, ir_shape, (size_t)n);
     int64_t *dims = ARENA_ARRAY(in->arena, int64_t, (size_t)first->rank);
     int rank = 0;
     for (int d = 0; d < first->rank; d++)
         if (!ir_dims_has(over, d)) dims[rank++] = first->dims[d];
     for (int i = 0; i < n; i++) {
         const ir_shape *x = infer_operand(in, i), *init = infer_operand(in, n + i);
-        ENSURE(ir_shape_dims_equal(x, first), INVALID, "'reduce' has inputs of different dims: operand 0 is %s, operand %d is %s",
-               ir_infer_text(in, first), i, ir_infer_text(in, x));
+        ENSURE(ir_shape_dims_equal(x, first), INVALID,
+               "'reduce' has inputs of different dims: operand 0 is %s, operand %d is %s", ir_infer_text(in, first), i,
+               ir_infer_text(in, x));
         ENSURE(init->rank == 0 && init->dtype == x->dtype, INVALID,
                "'reduce' takes a scalar of the input's type as initial value, the input %d is %s and the value %s", i,
                ir_infer_text(in, x), ir_infer_text(in, init));
@@ -98,13 +104,15 @@ glia_status ir_infer_sort(const ir_infer *in, ir_shape *out)
     TRY(ir_infer_need_arrays(in));
     int n = in->operand_count;
     const ir_shape *first = infer_operand(in, 0);
-    ENSURE(in->attrs->index >= 0 && in->attrs->index < first->rank, INVALID, "'sort' goes along dim %lld, operand 0 is %s",
-           (long long)in->attrs->index, ir_infer_text(in, first));
-    ir_shape *params = ARENA_ARRAY(in->arena, ir_shape, (size_t)n * 2), *results = ARENA_ARRAY(in->arena, ir_shape, (size_t)n);
+    ENSURE(in->attrs->index >= 0 && in->attrs->index < first->rank, INVALID,
+           "'sort' goes along dim %lld, operand 0 is %s", (long long)in->attrs->index, ir_infer_text(in, first));
+    ir_shape *params = ARENA_ARRAY(in->arena, ir_shape, (size_t)n * 2),
+             *results = ARENA_ARRAY(in->arena, ir_shape, (size_t)n);
     for (int i = 0; i < n; i++) {
         const ir_shape *x = infer_operand(in, i);
-        ENSURE(ir_shape_dims_equal(x, first), INVALID, "'sort' has operands of different dims: operand 0 is %s, operand %d is %s",
-               ir_infer_text(in, first), i, ir_infer_text(in, x));
+        ENSURE(ir_shape_dims_equal(x, first), INVALID,
+               "'sort' has operands of different dims: operand 0 is %s, operand %d is %s", ir_infer_text(in, first), i,
+               ir_infer_text(in, x));
         params[2 * i] = params[2 * i + 1] = scalar_of(x->dtype);
         results[i] = (ir_shape){.dtype = x->dtype, .rank = x->rank, .dims = x->dims};
     }

@@ -24,8 +24,9 @@ glia_status ir_infer_conditional(const ir_infer *in, ir_shape *out)
     ENSURE(a->branch_count >= 1 && (selector->dtype != NUM_BOOL || a->branch_count == 2), INVALID,
            "'conditional' on %s has %d branches, it needs %s", ir_infer_text(in, selector), a->branch_count,
            selector->dtype == NUM_BOOL ? "2" : "at least 1");
-    ENSURE(in->operand_count == a->branch_count + 1, INVALID, "'conditional' has %d branches and %d arguments, one each is needed",
-           a->branch_count, in->operand_count - 1);
+    ENSURE(in->operand_count == a->branch_count + 1, INVALID,
+           "'conditional' has %d branches and %d arguments, one each is needed", a->branch_count,
+           in->operand_count - 1);
     const ir_shape *result = NULL;
     for (int i = 0; i < a->branch_count; i++) {
         TRY(ir_infer_region(in, "branch", a->branches[i], 1, infer_operand(in, i + 1), result));
@@ -38,7 +39,8 @@ glia_status ir_infer_conditional(const ir_infer *in, ir_shape *out)
 glia_status ir_infer_call(const ir_infer *in, ir_shape *out)
 {
     ir_shape *params = ARENA_ARRAY(in->arena, ir_shape, (size_t)in->operand_count);
-    for (int i = 0; i < in->operand_count; i++) params[i] = *infer_operand(in, i);
+    for (int i = 0; i < in->operand_count; i++)
+        params[i] = *infer_operand(in, i);
     TRY(ir_infer_region(in, in->op == IR_FUSION ? "calls" : "to_apply", in->attrs->computations[0], in->operand_count,
                         params, NULL));
     *out = ir_shape_copy_in(in->arena, &in->attrs->computations[0]->root->shape);
@@ -48,7 +50,8 @@ glia_status ir_infer_call(const ir_infer *in, ir_shape *out)
 glia_status ir_infer_tuple(const ir_infer *in, ir_shape *out)
 {
     ir_shape *elements = ARENA_ARRAY(in->arena, ir_shape, (size_t)in->operand_count);
-    for (int i = 0; i < in->operand_count; i++) elements[i] = *infer_operand(in, i);
+    for (int i = 0; i < in->operand_count; i++)
+        elements[i] = *infer_operand(in, i);
     *out = (ir_shape){.is_tuple = 1, .tuple_size = in->operand_count, .elements = elements};
     return GLIA_OK;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shape inference of elementwise ops: equal shapes in, the same shape out; which element types each op takes is a table.
-// There is no implicit broadcasting, save the scalar bounds of clamp and the scalar predicate of select.
+// Shape inference of elementwise ops: equal shapes in, the same shape out; which element types each op takes is a
+// table. There is no implicit broadcasting, save the scalar bounds of clamp and the scalar predicate of select.
 #include "ir/infer.h"
 #include "ir/module.h"
 
@@ -63,11 +63,16 @@ static unsigned kind_mask(num_dtype t)
 {
     switch ((num_kind)num_dtype_get(t)->kind) {
     case NUM_KIND_FLOAT:
-    case NUM_KIND_SCALE: return TAKES_FLOAT;
-    case NUM_KIND_SIGNED: return TAKES_SIGNED;
-    case NUM_KIND_UNSIGNED: return TAKES_UNSIGNED;
-    case NUM_KIND_BOOL: return TAKES_BOOL;
-    case NUM_KIND_COMPLEX: return TAKES_COMPLEX;
+    case NUM_KIND_SCALE:
+        return TAKES_FLOAT;
+    case NUM_KIND_SIGNED:
+        return TAKES_SIGNED;
+    case NUM_KIND_UNSIGNED:
+        return TAKES_UNSIGNED;
+    case NUM_KIND_BOOL:
+        return TAKES_BOOL;
+    case NUM_KIND_COMPLEX:
+        return TAKES_COMPLEX;
     }
     return 0;
 }
@@ -139,15 +144,17 @@ glia_status ir_infer_bitcast_convert(const ir_infer *in, ir_shape *out)
     const ir_shape *x = infer_operand(in, 0);
     num_dtype to = in->given->dtype;
     int from_bits = num_bits(x->dtype), to_bits = num_bits(to);
-    ENSURE((x->dtype == NUM_BOOL) == (to == NUM_BOOL), INVALID, "'bitcast-convert' cannot go from %s to %s: pred has no bit pattern",
-           ir_infer_text(in, x), ir_infer_text(in, in->given));
+    ENSURE((x->dtype == NUM_BOOL) == (to == NUM_BOOL), INVALID,
+           "'bitcast-convert' cannot go from %s to %s: pred has no bit pattern", ir_infer_text(in, x),
+           ir_infer_text(in, in->given));
     if (from_bits == to_bits) {
         *out = with_dtype(x, to);
         return GLIA_OK;
     }
     if (from_bits > to_bits) {
         int64_t *dims = ARENA_ARRAY(in->arena, int64_t, (size_t)x->rank + 1);
-        for (int i = 0; i < x->rank; i++) dims[i] = x->dims[i];
+        for (int i = 0; i < x->rank; i++)
+            dims[i] = x->dims[i];
         dims[x->rank] = from_bits / to_bits;
         *out = (ir_shape){.dtype = to, .rank = x->rank + 1, .dims = dims};
         return GLIA_OK;

@@ -2,8 +2,8 @@
 // Shape inference of ops that address by value: gather, scatter, dynamic-slice, dynamic-update-slice.
 //
 // Gather and scatter share one geometry [stablehlo.md C.4]: an operand, indices whose `index_vector_dim` holds the
-// coordinates named by start_index_map, and a window of the operand with some dims dropped. `geometry` states and checks
-// it once; gather derives its result from it, scatter its updates.
+// coordinates named by start_index_map, and a window of the operand with some dims dropped. `geometry` states and
+// checks it once; gather derives its result from it, scatter its updates.
 #include "ir/infer.h"
 #include "ir/module.h"
 
@@ -17,9 +17,9 @@ static glia_status need_index_type(const ir_infer *in, int operand)
 
 typedef struct geometry {
     const ir_shape *operand, *indices;
-    int batch_rank;             // dims of indices without index_vector_dim
-    const int64_t *batch;       // [batch_rank]
-    int result_rank;            // batch_rank + window dims that are kept
+    int batch_rank;       // dims of indices without index_vector_dim
+    const int64_t *batch; // [batch_rank]
+    int result_rank;      // batch_rank + window dims that are kept
 } geometry;
 
 static glia_status check_batching(const ir_infer *in, const geometry *g)
@@ -33,9 +33,11 @@ static glia_status check_batching(const ir_infer *in, const geometry *g)
     TRY(ir_infer_unique_dims(in, "indices_batching_dims", id, g->indices->rank));
     for (int i = 0; i < od->count; i++) {
         ENSURE(!ir_dims_has(&a->collapsed_dims, od->items[i]), INVALID,
-               "'%s' has dim %lld among the operand's batching dims and the dropped ones", INFER_NAME(in), (long long)od->items[i]);
+               "'%s' has dim %lld among the operand's batching dims and the dropped ones", INFER_NAME(in),
+               (long long)od->items[i]);
         ENSURE(!ir_dims_has(&a->start_index_map, od->items[i]), INVALID,
-               "'%s' has dim %lld among the operand's batching dims and the indexed ones", INFER_NAME(in), (long long)od->items[i]);
+               "'%s' has dim %lld among the operand's batching dims and the indexed ones", INFER_NAME(in),
+               (long long)od->items[i]);
         ENSURE(id->items[i] != a->index_vector_dim, INVALID, "'%s' has %lld as index_vector_dim and as batching dim",
                INFER_NAME(in), (long long)a->index_vector_dim);
         ENSURE(g->operand->dims[od->items[i]] == g->indices->dims[id->items[i]], INVALID,
@@ -113,7 +115,8 @@ glia_status ir_infer_gather(const ir_infer *in, ir_shape *out)
             dims[r] = g.batch[batch++];
             continue;
         }
-        while (is_dropped(in->attrs, window)) window++;
+        while (is_dropped(in->attrs, window))
+            window++;
         dims[r] = in->attrs->sizes.items[window++];
     }
     *out = (ir_shape){.dtype = g.operand->dtype, .rank = g.result_rank, .dims = dims};
@@ -122,21 +125,24 @@ glia_status ir_infer_gather(const ir_infer *in, ir_shape *out)
 
 static glia_status check_updates(const ir_infer *in, const geometry *g, const ir_shape *updates)
 {
-    ENSURE(updates->rank == g->result_rank, INVALID, "'scatter' needs updates of %d dims (%d of indices, %d of the window), they are %s",
-           g->result_rank, g->batch_rank, g->result_rank - g->batch_rank, ir_infer_text(in, updates));
+    ENSURE(updates->rank == g->result_rank, INVALID,
+           "'scatter' needs updates of %d dims (%d of indices, %d of the window), they are %s", g->result_rank,
+           g->batch_rank, g->result_rank - g->batch_rank, ir_infer_text(in, updates));
     int batch = 0, window = 0;
     for (int r = 0; r < g->result_rank; r++) {
         if (!ir_dims_has(&in->attrs->offset_dims, r)) {
             ENSURE(updates->dims[r] == g->batch[batch], INVALID,
-                   "'scatter' has updates %s whose dim %d is %lld, the indices %s have %lld there", ir_infer_text(in, updates),
-                   r, (long long)updates->dims[r], ir_infer_text(in, g->indices), (long long)g->batch[batch]);
+                   "'scatter' has updates %s whose dim %d is %lld, the indices %s have %lld there",
+                   ir_infer_text(in, updates), r, (long long)updates->dims[r], ir_infer_text(in, g->indices),
+                   (long long)g->batch[batch]);
             batch++;
             continue;
         }
-        while (is_dropped(in->attrs, window)) window++;
+        while (is_dropped(in->attrs, window))
+            window++;
         ENSURE(updates->dims[r] <= g->operand->dims[window], INVALID,
-               "'scatter' has updates %s whose window dim %d is %lld, the operand's dim %d has %lld", ir_infer_text(in, updates),
-               r, (long long)updates->dims[r], window, (long long)g->operand->dims[window]);
+               "'scatter' has updates %s whose window dim %d is %lld, the operand's dim %d has %lld",
+               ir_infer_text(in, updates), r, (long long)updates->dims[r], window, (long long)g->operand->dims[window]);
         window++;
     }
     return GLIA_OK;
@@ -147,17 +153,20 @@ glia_status ir_infer_scatter(const ir_infer *in, ir_shape *out)
 {
     geometry g;
     TRY(ir_infer_need_arrays(in));
-    ENSURE(in->operand_count % 2 == 1, INVALID, "'scatter' has %d operands; it takes inputs, indices and as many updates as inputs",
-           in->operand_count);
+    ENSURE(in->operand_count % 2 == 1, INVALID,
+           "'scatter' has %d operands; it takes inputs, indices and as many updates as inputs", in->operand_count);
     int n = in->operand_count / 2;
     TRY(geometry_of(in, n, &g));
-    ir_shape *params = ARENA_ARRAY(in->arena, ir_shape, (size_t)n * 2), *results = ARENA_ARRAY(in->arena, ir_shape, (size_t)n);
+    ir_shape *params = ARENA_ARRAY(in->arena, ir_shape, (size_t)n * 2),
+             *results = ARENA_ARRAY(in->arena, ir_shape, (size_t)n);
     for (int i = 0; i < n; i++) {
         const ir_shape *x = infer_operand(in, i), *updates = infer_operand(in, n + 1 + i);
-        ENSURE(ir_shape_dims_equal(x, g.operand), INVALID, "'scatter' has inputs of different dims: operand 0 is %s, operand %d is %s",
+        ENSURE(ir_shape_dims_equal(x, g.operand), INVALID,
+               "'scatter' has inputs of different dims: operand 0 is %s, operand %d is %s",
                ir_infer_text(in, g.operand), i, ir_infer_text(in, x));
-        ENSURE(updates->dtype == x->dtype, INVALID, "'scatter' has input %d of %s and updates of %s; the types must match", i,
-               ir_infer_text(in, x), ir_infer_text(in, updates));
+        ENSURE(updates->dtype == x->dtype, INVALID,
+               "'scatter' has input %d of %s and updates of %s; the types must match", i, ir_infer_text(in, x),
+               ir_infer_text(in, updates));
         TRY(check_updates(in, &g, updates));
         params[i] = params[n + i] = (ir_shape){.dtype = x->dtype};
         results[i] = (ir_shape){.dtype = x->dtype, .rank = x->rank, .dims = x->dims};
@@ -206,7 +215,8 @@ glia_status ir_infer_dynamic_update_slice(const ir_infer *in, ir_shape *out)
     TRY(check_starts(in, 2));
     const ir_shape *x = infer_operand(in, 0), *update = infer_operand(in, 1);
     bool fits = update->dtype == x->dtype && update->rank == x->rank;
-    for (int d = 0; fits && d < x->rank; d++) fits = update->dims[d] <= x->dims[d];
+    for (int d = 0; fits && d < x->rank; d++)
+        fits = update->dims[d] <= x->dims[d];
     ENSURE(fits, INVALID, "'dynamic-update-slice' writes %s into %s; type and rank must match and no dim be larger",
            ir_infer_text(in, update), ir_infer_text(in, x));
     *out = ir_shape_array_in(in->arena, x->dtype, x->rank, x->dims);

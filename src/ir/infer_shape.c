@@ -15,9 +15,10 @@ glia_status ir_infer_broadcast(const ir_infer *in, ir_shape *out)
     TRY(ir_infer_unique_dims(in, "dimensions", map, to->rank));
     for (int i = 0; i < x->rank; i++) {
         int64_t have = x->dims[i], want = to->dims[map->items[i]];
-        ENSURE(have == want || have == 1, INVALID,
-               "'broadcast' maps dim %d of %lld to result dim %lld of %lld; the sizes must match, or the operand's be 1", i,
-               (long long)have, (long long)map->items[i], (long long)want);
+        ENSURE(
+            have == want || have == 1, INVALID,
+            "'broadcast' maps dim %d of %lld to result dim %lld of %lld; the sizes must match, or the operand's be 1",
+            i, (long long)have, (long long)map->items[i], (long long)want);
     }
     *out = ir_shape_array_in(in->arena, x->dtype, to->rank, to->dims);
     return GLIA_OK;
@@ -28,9 +29,9 @@ glia_status ir_infer_reshape(const ir_infer *in, ir_shape *out)
     TRY(ir_infer_need_arrays(in));
     TRY(ir_infer_need_given(in));
     const ir_shape *x = infer_operand(in, 0);
-    ENSURE(ir_shape_elements(x) == ir_shape_elements(in->given), INVALID, "'reshape' of %s (%lld elements) to %s (%lld)",
-           ir_infer_text(in, x), (long long)ir_shape_elements(x), ir_infer_text(in, in->given),
-           (long long)ir_shape_elements(in->given));
+    ENSURE(ir_shape_elements(x) == ir_shape_elements(in->given), INVALID,
+           "'reshape' of %s (%lld elements) to %s (%lld)", ir_infer_text(in, x), (long long)ir_shape_elements(x),
+           ir_infer_text(in, in->given), (long long)ir_shape_elements(in->given));
     *out = ir_shape_array_in(in->arena, x->dtype, in->given->rank, in->given->dims);
     return GLIA_OK;
 }
@@ -44,7 +45,8 @@ glia_status ir_infer_transpose(const ir_infer *in, ir_shape *out)
            permutation->count, ir_infer_text(in, x), x->rank);
     TRY(ir_infer_unique_dims(in, "dimensions", permutation, x->rank));
     int64_t *dims = ARENA_ARRAY(in->arena, int64_t, (size_t)x->rank);
-    for (int i = 0; i < x->rank; i++) dims[i] = x->dims[permutation->items[i]];
+    for (int i = 0; i < x->rank; i++)
+        dims[i] = x->dims[permutation->items[i]];
     *out = (ir_shape){.dtype = x->dtype, .rank = x->rank, .dims = dims};
     return GLIA_OK;
 }
@@ -77,12 +79,14 @@ static glia_status padded_size(const ir_infer *in, int dim, int64_t n, int64_t *
     int64_t low = a->starts.items[dim], high = a->limits.items[dim], interior = a->strides.items[dim], size = 0;
     ENSURE(interior >= 0, INVALID, "'pad' has interior padding %lld in dim %d, it must not be negative",
            (long long)interior, dim);
-    bool fits = !__builtin_mul_overflow(n > 0 ? n - 1 : 0, interior, &size) && !__builtin_add_overflow(size, n, &size) &&
-                !__builtin_add_overflow(size, low, &size) && !__builtin_add_overflow(size, high, &size);
+    bool fits = !__builtin_mul_overflow(n > 0 ? n - 1 : 0, interior, &size) &&
+                !__builtin_add_overflow(size, n, &size) && !__builtin_add_overflow(size, low, &size) &&
+                !__builtin_add_overflow(size, high, &size);
     ENSURE(fits, EXHAUSTED, "'pad' makes dim %d of %lld elements larger than 2^63 (low %lld, high %lld, interior %lld)",
            dim, (long long)n, (long long)low, (long long)high, (long long)interior);
-    ENSURE(size >= 0, INVALID, "'pad' crops dim %d of %lld elements by low %lld and high %lld: nothing that could remain (%lld)",
-           dim, (long long)n, (long long)low, (long long)high, (long long)size);
+    ENSURE(size >= 0, INVALID,
+           "'pad' crops dim %d of %lld elements by low %lld and high %lld: nothing that could remain (%lld)", dim,
+           (long long)n, (long long)low, (long long)high, (long long)size);
     *out = size;
     return GLIA_OK;
 }
@@ -98,7 +102,8 @@ glia_status ir_infer_pad(const ir_infer *in, ir_shape *out)
     ENSURE(a->starts.count == x->rank && a->limits.count == x->rank && a->strides.count == x->rank, INVALID,
            "'pad' has padding for %d dims, the operand %s has %d", a->starts.count, ir_infer_text(in, x), x->rank);
     int64_t *dims = ARENA_ARRAY(in->arena, int64_t, (size_t)x->rank);
-    for (int i = 0; i < x->rank; i++) TRY(padded_size(in, i, x->dims[i], &dims[i]));
+    for (int i = 0; i < x->rank; i++)
+        TRY(padded_size(in, i, x->dims[i], &dims[i]));
     *out = (ir_shape){.dtype = x->dtype, .rank = x->rank, .dims = dims};
     return GLIA_OK;
 }
@@ -107,7 +112,8 @@ static glia_status joinable(const ir_infer *in, int operand, int64_t along)
 {
     const ir_shape *first = infer_operand(in, 0), *x = infer_operand(in, operand);
     bool fits = x->dtype == first->dtype && x->rank == first->rank;
-    for (int d = 0; fits && d < x->rank; d++) fits = d == along || x->dims[d] == first->dims[d];
+    for (int d = 0; fits && d < x->rank; d++)
+        fits = d == along || x->dims[d] == first->dims[d];
     ENSURE(fits, INVALID, "'concatenate' along dim %lld: operand %d is %s, operand 0 is %s; all else must match",
            (long long)along, operand, ir_infer_text(in, x), ir_infer_text(in, first));
     return GLIA_OK;
@@ -126,7 +132,7 @@ glia_status ir_infer_concatenate(const ir_infer *in, ir_shape *out)
                "'concatenate' gives more than 2^63 elements along dim %lld, at operand %d", (long long)along, i);
     }
     ir_shape shape = ir_shape_array_in(in->arena, first->dtype, first->rank, first->dims);
-    ((int64_t *)(uintptr_t)shape.dims)[along] = sum;    // our own fresh copy
+    ((int64_t *)(uintptr_t)shape.dims)[along] = sum; // our own fresh copy
     *out = shape;
     return GLIA_OK;
 }

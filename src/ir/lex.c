@@ -8,7 +8,11 @@
 ir_lex ir_lex_of(glia_span text)
 {
     const char *start = text.size ? (const char *)text.data : "";
-    return (ir_lex){.start = start, .at = start, .end = start + text.size, .known = start, .known_line_start = start,
+    return (ir_lex){.start = start,
+                    .at = start,
+                    .end = start + text.size,
+                    .known = start,
+                    .known_line_start = start,
                     .known_line = 1};
 }
 
@@ -29,13 +33,25 @@ void ir_lex_place(ir_lex *l, const char *where, int *line, int *column)
     *column = from_start < INT_MAX ? (int)from_start + 1 : INT_MAX;
 }
 
-static bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
 
-static bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+static bool is_name_start(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
 
-static bool is_name_char(char c) { return is_name_start(c) || is_digit(c) || c == '.' || c == '-'; }
+static bool is_name_char(char c)
+{
+    return is_name_start(c) || is_digit(c) || c == '.' || c == '-';
+}
 
 static bool skip_comment(ir_lex *l)
 {
@@ -50,13 +66,14 @@ static bool skip_comment(ir_lex *l)
         l->at = p + 2;
         return true;
     }
-    return false;       // never closed: the '/' stays and is an error to whoever reads on
+    return false; // never closed: the '/' stays and is an error to whoever reads on
 }
 
 void ir_lex_skip(ir_lex *l)
 {
     do {
-        while (l->at < l->end && is_blank(*l->at)) l->at++;
+        while (l->at < l->end && is_blank(*l->at))
+            l->at++;
     } while (skip_comment(l));
 }
 
@@ -110,7 +127,8 @@ bool ir_lex_name(ir_lex *l, ir_text *out)
     if (marked) p++;
     const char *first = p;
     if (p == l->end || !(marked ? is_name_char(*p) : is_name_start(*p))) return false;
-    while (p < l->end && is_name_char(*p)) p++;
+    while (p < l->end && is_name_char(*p))
+        p++;
     if (p - first > INT_MAX) return false;
     *out = (ir_text){.data = first, .size = (int)(p - first)};
     l->at = p;
@@ -149,7 +167,8 @@ static int unescape(const char **p, const char *end)
     }
     if (c < '0' || c > '7') return -1;
     value = c - '0';
-    for (digits = 1; digits < 3 && *p < end && **p >= '0' && **p <= '7'; digits++, (*p)++) value = value * 8 + (**p - '0');
+    for (digits = 1; digits < 3 && *p < end && **p >= '0' && **p <= '7'; digits++, (*p)++)
+        value = value * 8 + (**p - '0');
     return value && value < 256 ? value : -1;
 }
 
@@ -157,7 +176,8 @@ bool ir_lex_string(ir_lex *l, glia_arena *a, const char **out)
 {
     if (!ir_lex_peek(l, '"')) return false;
     const char *p = l->at + 1, *close = p;
-    while (close < l->end && *close != '"') close += *close == '\\' && close + 1 < l->end ? 2 : 1;
+    while (close < l->end && *close != '"')
+        close += *close == '\\' && close + 1 < l->end ? 2 : 1;
     if (close >= l->end) return false;
     char *copy = glia_arena_alloc(a, (size_t)(close - p) + 1), *to = copy;
     while (p < close) {
@@ -231,6 +251,7 @@ ir_text ir_lex_here(ir_lex *l)
 {
     ir_lex_skip(l);
     int n = 0;
-    while (l->at + n < l->end && n < 24 && l->at[n] != '\n' && (unsigned char)l->at[n] >= 0x20) n++;
+    while (l->at + n < l->end && n < 24 && l->at[n] != '\n' && (unsigned char)l->at[n] >= 0x20)
+        n++;
     return (ir_text){.data = l->at, .size = n};
 }

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBER_LENGTH_LIMIT = 400 };     // longer spellings of one number are refused
+enum { NUMBER_LENGTH_LIMIT = 400 }; // longer spellings of one number are refused
 
-static int significant_digits(num_dtype t)      // enough to tell neighbours apart: ceil(1 + p log10(2))
+static int significant_digits(num_dtype t) // enough to tell neighbours apart: ceil(1 + p log10(2))
 {
     return 1 + (int)ceil((num_dtype_get(t)->mantissa_bits + 1) * 0.30102999566398120);
 }
@@ -24,7 +24,7 @@ static double small_float_value(num_dtype t, uint8_t bits)
 {
     static const double e2m1[8] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
     if (t == NUM_F4E2M1) return bits & 8 ? -e2m1[bits & 7] : e2m1[bits & 7];
-    return bits == 0xff ? (double)NAN : ldexp(1.0, bits - 127);     // e8m0
+    return bits == 0xff ? (double)NAN : ldexp(1.0, bits - 127); // e8m0
 }
 
 static bool small_float_code(num_dtype t, double value, uint8_t *out)
@@ -39,11 +39,17 @@ static bool small_float_code(num_dtype t, double value, uint8_t *out)
     return false;
 }
 
-static bool has_code_table(num_dtype t) { return t == NUM_F4E2M1 || t == NUM_F8E8M0; }
+static bool has_code_table(num_dtype t)
+{
+    return t == NUM_F4E2M1 || t == NUM_F8E8M0;
+}
 
 // ---- writing ----
 
-static uint64_t mantissa_mask(num_dtype t) { return ((uint64_t)1 << num_dtype_get(t)->mantissa_bits) - 1; }
+static uint64_t mantissa_mask(num_dtype t)
+{
+    return ((uint64_t)1 << num_dtype_get(t)->mantissa_bits) - 1;
+}
 
 static void put_nan(glia_strbuf *out, num_dtype t, uint64_t bits)
 {
@@ -55,7 +61,7 @@ static void put_nan(glia_strbuf *out, num_dtype t, uint64_t bits)
 static void put_float(glia_strbuf *out, num_dtype t, const void *element)
 {
     if (has_code_table(t)) {
-        glia_putf(out, "%.*g", 9, small_float_value(t, *(const uint8_t *)element));
+        glia_putf(out, "%.17g", small_float_value(t, *(const uint8_t *)element));
         return;
     }
     uint64_t bits = num_load(t, element);
@@ -71,7 +77,7 @@ static void put_float(glia_strbuf *out, num_dtype t, const void *element)
 static uint64_t load_integer(num_dtype t, const void *element)
 {
     uint64_t bits = 0;
-    memcpy(&bits, element, num_bits(t) < 8 ? 1 : (size_t)num_bits(t) / 8);      // little-endian hosts only, as num
+    memcpy(&bits, element, num_bits(t) < 8 ? 1 : (size_t)num_bits(t) / 8); // little-endian hosts only, as num
     return num_bits(t) < 64 ? bits & (((uint64_t)1 << num_bits(t)) - 1) : bits;
 }
 
@@ -89,12 +95,19 @@ static void put_integer(glia_strbuf *out, num_dtype t, const void *element)
 void ir_literal_put(glia_strbuf *out, num_dtype t, const void *element)
 {
     switch ((num_kind)num_dtype_get(t)->kind) {
-    case NUM_KIND_BOOL: glia_put(out, *(const uint8_t *)element ? "true" : "false"); return;
+    case NUM_KIND_BOOL:
+        glia_put(out, *(const uint8_t *)element ? "true" : "false");
+        return;
     case NUM_KIND_SIGNED:
-    case NUM_KIND_UNSIGNED: put_integer(out, t, element); return;
+    case NUM_KIND_UNSIGNED:
+        put_integer(out, t, element);
+        return;
     case NUM_KIND_FLOAT:
-    case NUM_KIND_SCALE: put_float(out, t, element); return;
-    case NUM_KIND_COMPLEX: break;
+    case NUM_KIND_SCALE:
+        put_float(out, t, element);
+        return;
+    case NUM_KIND_COMPLEX:
+        break;
     }
     num_dtype part = t == NUM_C64 ? NUM_F32 : NUM_F64;
     glia_put(out, "(");
@@ -106,7 +119,10 @@ void ir_literal_put(glia_strbuf *out, num_dtype t, const void *element)
 
 // ---- reading ----
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
 
 static bool take_word(const char **at, const char *end, const char *word)
 {
@@ -118,13 +134,15 @@ static bool take_word(const char **at, const char *end, const char *word)
 
 static void skip_blanks(const char **at, const char *end)
 {
-    while (*at < end && strchr(" \t\r\n", **at)) (*at)++;
+    while (*at < end && strchr(" \t\r\n", **at))
+        (*at)++;
 }
 
 static glia_status no_number(const char *at, const char *end, num_dtype t)
 {
     int n = 0;
-    while (at + n < end && n < 24 && !strchr(" \t\r\n,(){}", at[n])) n++;
+    while (at + n < end && n < 24 && !strchr(" \t\r\n,(){}", at[n]))
+        n++;
     return GLIA_FAIL(INVALID, "'%.*s' is no value of type %s", n, at, num_dtype_get(t)->name);
 }
 
@@ -136,14 +154,16 @@ static glia_status get_integer(const char **at, const char *end, num_dtype t, vo
     if (p == end || !is_digit(*p)) return no_number(*at, end, t);
     uint64_t value = 0;
     for (; p < end && is_digit(*p); p++)
-        overflow |= __builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value);
+        overflow |=
+            __builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value);
     bool is_signed = num_dtype_get(t)->kind == NUM_KIND_SIGNED;
-    uint64_t most = is_signed ? ((uint64_t)1 << (num_bits(t) - 1)) - (negative ? 0 : 1) : UINT64_MAX >> (64 - num_bits(t));
+    uint64_t most =
+        is_signed ? ((uint64_t)1 << (num_bits(t) - 1)) - (negative ? 0 : 1) : UINT64_MAX >> (64 - num_bits(t));
     if (negative && !is_signed) most = 0;
     ENSURE(!overflow && value <= most, INVALID, "'%.*s' does not fit type %s", (int)(p - *at < 24 ? p - *at : 24), *at,
            num_dtype_get(t)->name);
-    ENSURE(p == end || !strchr(".eE", *p), INVALID, "'%.*s' is no value of type %s", (int)(p - *at < 24 ? p - *at + 1 : 24),
-           *at, num_dtype_get(t)->name);
+    ENSURE(p == end || !strchr(".eE", *p), INVALID, "'%.*s' is no value of type %s",
+           (int)(p - *at < 24 ? p - *at + 1 : 24), *at, num_dtype_get(t)->name);
     uint64_t bits = negative ? 0 - value : value;
     if (num_bits(t) < 64) bits &= ((uint64_t)1 << num_bits(t)) - 1;
     memcpy(element, &bits, num_bits(t) < 8 ? 1 : (size_t)num_bits(t) / 8);
@@ -174,9 +194,9 @@ static glia_status slow_decimal(const char *start, const char *stop, num_dtype t
 }
 
 typedef struct decimal {
-    uint64_t digits;            // the first 19 significant ones
-    int64_t exponent;           // of ten
-    bool negative, exact;       // exact: nothing was cut
+    uint64_t digits;      // the first 19 significant ones
+    int64_t exponent;     // of ten
+    bool negative, exact; // exact: nothing was cut
 } decimal;
 
 // Scans [-]digits[.digits][e[+-]digits]; false if there is no digit.
@@ -210,7 +230,8 @@ static bool scan_decimal(const char **at, const char *end, decimal *d)
         if (q < end && (*q == '-' || *q == '+')) q++;
         int64_t e = 0;
         if (q == end || !is_digit(*q)) return false;
-        for (; q < end && is_digit(*q); q++) e = e < 100000 ? e * 10 + (*q - '0') : e;
+        for (; q < end && is_digit(*q); q++)
+            e = e < 100000 ? e * 10 + (*q - '0') : e;
         d->exponent += negative ? -e : e;
         p = q;
     }
@@ -334,12 +355,16 @@ static glia_status get_complex(const char **at, const char *end, num_dtype t, vo
 glia_status ir_literal_get(const char **at, const char *end, num_dtype t, void *element)
 {
     switch ((num_kind)num_dtype_get(t)->kind) {
-    case NUM_KIND_BOOL: return get_bool(at, end, element);
+    case NUM_KIND_BOOL:
+        return get_bool(at, end, element);
     case NUM_KIND_SIGNED:
-    case NUM_KIND_UNSIGNED: return get_integer(at, end, t, element);
+    case NUM_KIND_UNSIGNED:
+        return get_integer(at, end, t, element);
     case NUM_KIND_FLOAT:
-    case NUM_KIND_SCALE: return get_float(at, end, t, element);
-    case NUM_KIND_COMPLEX: return get_complex(at, end, t, element);
+    case NUM_KIND_SCALE:
+        return get_float(at, end, t, element);
+    case NUM_KIND_COMPLEX:
+        return get_complex(at, end, t, element);
     }
     return GLIA_FAIL(UNSUPPORTED, "numbers of type %s cannot be read", num_dtype_get(t)->name);
 }

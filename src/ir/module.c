@@ -10,12 +10,15 @@
 #include "ir/strmap.h"
 
 typedef struct ir_module_impl {
-    ir_module module;               // first: a module pointer is an impl pointer
-    ir_strmap strings, inst_names, computation_names;   // computations and instructions have a name space each, as in HLO
+    ir_module module;                                 // first: a module pointer is an impl pointer
+    ir_strmap strings, inst_names, computation_names; // computations and instructions have a name space each, as in HLO
     uint64_t next_name;
 } ir_module_impl;
 
-static ir_module_impl *impl_of(const ir_module *m) { return (ir_module_impl *)(uintptr_t)m; }
+static ir_module_impl *impl_of(const ir_module *m)
+{
+    return (ir_module_impl *)(uintptr_t)m;
+}
 
 const char *ir_module_intern(ir_module *m, const char *s)
 {

@@ -7,8 +7,11 @@
 
 #include <string.h>
 
-#define OP(symbol, hlo, min, max, cls, infer_name, eval, vjp)                                                         \
-    [IR_##symbol] = {.name = hlo, .min_operands = min, .max_operands = max, .class = IR_CLASS_##cls,                  \
+#define OP(symbol, hlo, min, max, cls, infer_name, eval, vjp)                                                          \
+    [IR_##symbol] = {.name = hlo,                                                                                      \
+                     .min_operands = min,                                                                              \
+                     .max_operands = max,                                                                              \
+                     .class = IR_CLASS_##cls,                                                                          \
                      .infer = ir_infer_##infer_name},
 static const ir_op_info op_table[IR_OP_COUNT] = {
 #include "ir/ops.def"
@@ -20,9 +23,15 @@ const ir_op_info *ir_op_get(ir_op op)
     return &op_table[op];
 }
 
-const char *ir_op_name(ir_op op) { return ir_op_get(op)->name; }
+const char *ir_op_name(ir_op op)
+{
+    return ir_op_get(op)->name;
+}
 
-ir_op_class ir_op_class_of(ir_op op) { return ir_op_get(op)->class; }
+ir_op_class ir_op_class_of(ir_op op)
+{
+    return ir_op_get(op)->class;
+}
 
 bool ir_op_find(const char *name, size_t size, ir_op *out)
 {
@@ -41,7 +50,8 @@ static int edit_distance(const char *a, size_t na, const char *b, size_t nb)
     int row[BOUND + 1];
     if (na > BOUND) na = BOUND;
     if (nb > BOUND) nb = BOUND;
-    for (size_t j = 0; j <= nb; j++) row[j] = (int)j;
+    for (size_t j = 0; j <= nb; j++)
+        row[j] = (int)j;
     for (size_t i = 1; i <= na; i++) {
         int diagonal = row[0];
         row[0] = (int)i;

@@ -8,7 +8,7 @@
 
 typedef struct ir_op_info {
     const char *name;
-    int min_operands, max_operands;     // max -1: any
+    int min_operands, max_operands; // max -1: any
     ir_op_class class;
     ir_infer_fn *infer;
 } ir_op_info;

@@ -20,8 +20,7 @@ static ir_dims take_list(parse *p, int_list *list)
 
 static bool expected(parse *p, const char *what)
 {
-    ir_text here = ir_lex_here(&p->lex);
-    return PARSE_FAIL(p, p->lex.at, INVALID, "expected %s, found '%.*s'", what, here.size, here.data);
+    return PARSE_FAIL(p, p->lex.at, INVALID, "expected %s, found %s", what, parse_found(p));
 }
 
 static bool int_items(parse *p, int_list *list)
@@ -29,7 +28,8 @@ static bool int_items(parse *p, int_list *list)
     while (!ir_lex_accept(&p->lex, '}')) {
         int64_t value;
         if (list->count && !parse_expect(p, ',', "a number of a list")) return false;
-        if (list->count == PARSE_LIST_LIMIT) return PARSE_FAIL(p, p->lex.at, INVALID, "a list has more than %d numbers", PARSE_LIST_LIMIT);
+        if (list->count == PARSE_LIST_LIMIT)
+            return PARSE_FAIL(p, p->lex.at, INVALID, "a list has more than %d numbers", PARSE_LIST_LIMIT);
         if (!ir_lex_int(&p->lex, &value)) return expected(p, "a number or '}'");
         VEC_PUSH(list) = value;
     }
@@ -44,14 +44,18 @@ bool parse_int_list(parse *p, ir_dims *out)
     return good;
 }
 
-static bool parse_int(parse *p, int64_t *out) { return ir_lex_int(&p->lex, out) || expected(p, "a number"); }
+static bool parse_int(parse *p, int64_t *out)
+{
+    return ir_lex_int(&p->lex, out) || expected(p, "a number");
+}
 
 static bool parse_int32(parse *p, int *out)
 {
     int64_t value;
     const char *where = p->lex.at;
     if (!parse_int(p, &value)) return false;
-    if (value < INT32_MIN || value > INT32_MAX) return PARSE_FAIL(p, where, INVALID, "%lld does not fit 32 bits", (long long)value);
+    if (value < INT32_MIN || value > INT32_MAX)
+        return PARSE_FAIL(p, where, INVALID, "%lld does not fit 32 bits", (long long)value);
     *out = (int)value;
     return true;
 }
@@ -79,12 +83,15 @@ static bool parse_one_dim(parse *p, int64_t *out)
     ir_dims dims;
     const char *where = p->lex.at;
     if (!parse_int_list(p, &dims)) return false;
-    if (dims.count != 1) return PARSE_FAIL(p, where, INVALID, "dimensions lists %d dims, this op takes one", dims.count);
+    if (dims.count != 1)
+        return PARSE_FAIL(p, where, INVALID, "dimensions lists %d dims, this op takes one", dims.count);
     *out = dims.items[0];
     return true;
 }
 
-typedef struct triples { int_list a, b, c; } triples;
+typedef struct triples {
+    int_list a, b, c;
+} triples;
 
 static void take_triples(parse *p, triples *t, ir_attrs *attrs)
 {
@@ -95,7 +102,8 @@ static void take_triples(parse *p, triples *t, ir_attrs *attrs)
 
 static bool push_triple(parse *p, triples *t, int64_t a, int64_t b, int64_t c)
 {
-    if (t->a.count == IR_RANK_LIMIT) return PARSE_FAIL(p, p->lex.at, INVALID, "more than %d dims are listed", IR_RANK_LIMIT);
+    if (t->a.count == IR_RANK_LIMIT)
+        return PARSE_FAIL(p, p->lex.at, INVALID, "more than %d dims are listed", IR_RANK_LIMIT);
     VEC_PUSH(&t->a) = a;
     VEC_PUSH(&t->b) = b;
     VEC_PUSH(&t->c) = c;
@@ -108,7 +116,8 @@ static bool slice_items(parse *p, triples *t)
     while (!ir_lex_accept(&p->lex, '}')) {
         int64_t start, limit, stride = 1;
         if (t->a.count && !parse_expect(p, ',', "a slice of a dim")) return false;
-        if (!parse_expect(p, '[', "slice={") || !parse_int(p, &start) || !parse_expect(p, ':', "a slice's start") || !parse_int(p, &limit))
+        if (!parse_expect(p, '[', "slice={") || !parse_int(p, &start) || !parse_expect(p, ':', "a slice's start") ||
+            !parse_int(p, &limit))
             return false;
         if (ir_lex_accept(&p->lex, ':') && !parse_int(p, &stride)) return false;
         if (!parse_expect(p, ']', "a slice of a dim") || !push_triple(p, t, start, limit, stride)) return false;
@@ -119,7 +128,7 @@ static bool slice_items(parse *p, triples *t)
 static bool padding_items(parse *p, triples *t)
 {
     const char *at = p->lex.at;
-    if (at == p->lex.end || !strchr("-0123456789", *at) || !*at) return true;   // of a scalar
+    if (at == p->lex.end || !strchr("-0123456789", *at) || !*at) return true; // of a scalar
     do {
         int64_t low, high, interior = 0;
         if (!parse_int(p, &low) || !parse_expect(p, '_', "low padding") || !parse_int(p, &high)) return false;
@@ -180,7 +189,8 @@ bool parse_callee_name(parse *p, ir_computation **out)
     if (!ir_lex_name(&p->lex, &name)) return expected(p, "the name of a computation");
     const ir_strmap_slot *slot = ir_strmap_find(&p->callees, name.data, (size_t)name.size);
     if (!slot)
-        return PARSE_FAIL(p, where, INVALID, "computation '%.*s' is not defined before this use of it", name.size, name.data);
+        return PARSE_FAIL(p, where, INVALID, "computation '%.*s' is not defined before this use of it", name.size,
+                          name.data);
     const parse_callee *callee = slot->value;
     *out = callee->computation;
     p->calls_broken |= callee->broken;
@@ -222,14 +232,19 @@ static bool aliasing_items(parse *p, int_list *list)
         int64_t operand;
         const char *where = p->lex.at;
         if (list->count && !parse_expect(p, ',', "an alias")) return false;
-        if (list->count >= PARSE_LIST_LIMIT) return PARSE_FAIL(p, where, INVALID, "more than %d aliases are listed", PARSE_LIST_LIMIT / 2);
-        if (!parse_int_list(p, &output) || !parse_expect(p, ':', "an output index") || !parse_expect(p, '(', "':'") || !parse_int(p, &operand))
+        if (list->count >= PARSE_LIST_LIMIT)
+            return PARSE_FAIL(p, where, INVALID, "more than %d aliases are listed", PARSE_LIST_LIMIT / 2);
+        if (!parse_int_list(p, &output) || !parse_expect(p, ':', "an output index") || !parse_expect(p, '(', "':'") ||
+            !parse_int(p, &operand))
             return false;
         if (ir_lex_accept(&p->lex, ',') && !parse_int_list(p, &inner)) return false;
         if (!parse_expect(p, ')', "an alias")) return false;
         if (output.count > 1 || inner.count > 0)
-            return PARSE_FAIL(p, where, UNSUPPORTED, "an alias inside nested tuples is not supported (output index of %d numbers, operand index of %d); "
-                              "at most 1 and 0 are", output.count, inner.count);
+            return PARSE_FAIL(
+                p, where, UNSUPPORTED,
+                "an alias inside nested tuples is not supported (output index of %d numbers, operand index of %d); "
+                "at most 1 and 0 are",
+                output.count, inner.count);
         VEC_PUSH(list) = output.count ? output.items[0] : -1;
         VEC_PUSH(list) = operand;
     }
@@ -248,24 +263,42 @@ static bool parse_value_of(parse *p, const ir_attr_row *row, ir_attrs *attrs)
 {
     void *field = ir_attr_field(attrs, row);
     switch (row->kind) {
-    case IR_ATTR_INT: return parse_int(p, field);
-    case IR_ATTR_INT32: return parse_int32(p, field);
-    case IR_ATTR_BOOL: return parse_bool(p, field);
-    case IR_ATTR_STRING: return parse_string(p, field);
-    case IR_ATTR_DIM: return parse_one_dim(p, field);
-    case IR_ATTR_DIMS: return parse_int_list(p, field);
-    case IR_ATTR_SLICE: return parse_triples(p, slice_items, attrs);
-    case IR_ATTR_PADDING: return parse_triples(p, padding_items, attrs);
-    case IR_ATTR_DIRECTION: return parse_direction(p, field);
-    case IR_ATTR_COMPARE_TYPE: return parse_compare_type(p, field);
-    case IR_ATTR_PRECISION: return parse_precision(p, field);
-    case IR_ATTR_COMPUTATION: return parse_callee_name(p, field);
-    case IR_ATTR_TRUE_BRANCH: return parse_branch(p, 0, attrs);
-    case IR_ATTR_FALSE_BRANCH: return parse_branch(p, 1, attrs);
-    case IR_ATTR_BRANCHES: return parse_branches(p, attrs);
-    case IR_ATTR_FUSION_KIND: return ir_lex_skip_value(&p->lex, NULL) || expected(p, "a fusion kind");
-    case IR_ATTR_ALIASING: return parse_aliasing(p, field);
-    case IR_ATTR_KIND_COUNT: break;
+    case IR_ATTR_INT:
+        return parse_int(p, field);
+    case IR_ATTR_INT32:
+        return parse_int32(p, field);
+    case IR_ATTR_BOOL:
+        return parse_bool(p, field);
+    case IR_ATTR_STRING:
+        return parse_string(p, field);
+    case IR_ATTR_DIM:
+        return parse_one_dim(p, field);
+    case IR_ATTR_DIMS:
+        return parse_int_list(p, field);
+    case IR_ATTR_SLICE:
+        return parse_triples(p, slice_items, attrs);
+    case IR_ATTR_PADDING:
+        return parse_triples(p, padding_items, attrs);
+    case IR_ATTR_DIRECTION:
+        return parse_direction(p, field);
+    case IR_ATTR_COMPARE_TYPE:
+        return parse_compare_type(p, field);
+    case IR_ATTR_PRECISION:
+        return parse_precision(p, field);
+    case IR_ATTR_COMPUTATION:
+        return parse_callee_name(p, field);
+    case IR_ATTR_TRUE_BRANCH:
+        return parse_branch(p, 0, attrs);
+    case IR_ATTR_FALSE_BRANCH:
+        return parse_branch(p, 1, attrs);
+    case IR_ATTR_BRANCHES:
+        return parse_branches(p, attrs);
+    case IR_ATTR_FUSION_KIND:
+        return ir_lex_skip_value(&p->lex, NULL) || expected(p, "a fusion kind");
+    case IR_ATTR_ALIASING:
+        return parse_aliasing(p, field);
+    case IR_ATTR_KIND_COUNT:
+        break;
     }
     return false;
 }
@@ -311,7 +344,9 @@ bool parse_attributes(parse *p, ir_op op, const char *where, ir_attrs *attrs, pa
         ir_text key;
         ir_lex_skip(&p->lex);
         const char *at = p->lex.at;
-        if (!ir_lex_name(&p->lex, &key) || !ir_lex_accept(&p->lex, '=')) return expected(p, "key=value of an attribute");
+        if (!ir_lex_name(&p->lex, &key)) return expected(p, "key=value of an attribute");
+        if (!ir_lex_accept(&p->lex, '='))
+            return PARSE_FAIL(p, at, INVALID, "expected key=value of an attribute, found '%.*s'", key.size, key.data);
         const ir_attr_row *row = op < IR_OP_COUNT ? ir_attr_find(op, key.data, (size_t)key.size) : NULL;
         if (row && seen[row - ir_attr_rows])
             return PARSE_FAIL(p, at, INVALID, "'%s' has attribute '%s' twice", ir_op_name(op), row->key);

@@ -2,7 +2,8 @@
 // Stack frame tables: newer XLA writes framework source lines once, after the module line, and refers to them by id:
 //
 //   FileNames              FunctionNames        FileLocations                                      StackFrames
-//   1 "/a/b.py"            1 "main"             1 {file_name_id=1 function_name_id=1 line=15 ...}  1 {file_location_id=1 ...}
+//   1 "/a/b.py"            1 "main"             1 {file_name_id=1 function_name_id=1 line=15 ...}  1
+//   {file_location_id=1 ...}
 //
 // Ids count up from 1. An instruction's metadata names a frame; we keep its innermost file and line.
 #include "ir/parse.h"
@@ -17,7 +18,8 @@ static bool table_row(parse *p, int64_t *id)
 static bool row_id(parse *p, const char *where, int64_t id, uint32_t count)
 {
     if (id == (int64_t)count + 1 && count < PARSE_LIST_LIMIT) return true;
-    return PARSE_FAIL(p, where, INVALID, "row %lld of a stack frame table follows row %u, rows count up by one", (long long)id, count);
+    return PARSE_FAIL(p, where, INVALID, "row %lld of a stack frame table follows row %u, rows count up by one",
+                      (long long)id, count);
 }
 
 static bool string_rows(parse *p, bool keep)
@@ -43,10 +45,9 @@ static bool int_fields(parse *p, const char *key0, int64_t *value0, const char *
         ir_text key;
         int64_t value;
         const char *where = p->lex.at;
-        if (!ir_lex_name(&p->lex, &key) || !ir_lex_accept(&p->lex, '=') || !ir_lex_int(&p->lex, &value)) {
-            ir_text here = ir_lex_here(&p->lex);
-            return PARSE_FAIL(p, where, INVALID, "expected key=number in a stack frame table, found '%.*s'", here.size, here.data);
-        }
+        if (!ir_lex_name(&p->lex, &key) || !ir_lex_accept(&p->lex, '=') || !ir_lex_int(&p->lex, &value))
+            return PARSE_FAIL(p, where, INVALID, "expected key=number in a stack frame table, found %s",
+                              parse_found(p));
         if (ir_text_is(key, key0)) *value0 = value;
         if (key1 && ir_text_is(key, key1)) *value1 = value;
         ir_lex_accept(&p->lex, ',');
@@ -54,7 +55,10 @@ static bool int_fields(parse *p, const char *key0, int64_t *value0, const char *
     return true;
 }
 
-static int small(int64_t v) { return v > 0 && v < INT32_MAX ? (int)v : 0; }
+static int small(int64_t v)
+{
+    return v > 0 && v < INT32_MAX ? (int)v : 0;
+}
 
 static bool location_rows(parse *p)
 {

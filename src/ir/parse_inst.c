@@ -15,7 +15,8 @@ static ir_shape without_layout(parse *p, const ir_shape *s)
     plain.minor_to_major = NULL;
     if (!s->is_tuple) return plain;
     ir_shape *elements = ARENA_ARRAY(p->module->arena, ir_shape, (size_t)s->tuple_size);
-    for (int i = 0; i < s->tuple_size; i++) elements[i] = without_layout(p, &s->elements[i]);
+    for (int i = 0; i < s->tuple_size; i++)
+        elements[i] = without_layout(p, &s->elements[i]);
     plain.elements = elements;
     return plain;
 }
@@ -33,7 +34,11 @@ static parse_value *new_value(parse *p, ir_inst *inst, const ir_shape *declared)
 static ir_inst *stand_in(parse *p, const char *name, const ir_shape *shape)
 {
     ir_inst *i = ARENA_NEW(p->module->arena, ir_inst);
-    *i = (ir_inst){.op = IR_CUSTOM_CALL, .name = name, .shape = *shape, .parent = p->computation, .loc = {.file = "", .op_name = ""}};
+    *i = (ir_inst){.op = IR_CUSTOM_CALL,
+                   .name = name,
+                   .shape = *shape,
+                   .parent = p->computation,
+                   .loc = {.file = "", .op_name = ""}};
     return i;
 }
 
@@ -52,7 +57,7 @@ static void define(parse *p, const char *where, const char *name, ir_inst *inst,
 typedef struct operands {
     VEC(ir_inst *) insts;
     VEC(const ir_shape *) layouts;
-    bool unknown;               // one of them was in error: do not judge
+    bool unknown; // one of them was in error: do not judge
 } operands;
 
 static bool parse_operand(parse *p, operands *o)
@@ -63,12 +68,11 @@ static bool parse_operand(parse *p, operands *o)
     if (has_shape && !parse_shape(p, &stated)) return false;
     ir_lex_skip(&p->lex);
     const char *where = p->lex.at;
-    if (!ir_lex_name(&p->lex, &name)) {
-        ir_text here = ir_lex_here(&p->lex);
-        return PARSE_FAIL(p, where, INVALID, "expected the name of an operand, found '%.*s'", here.size, here.data);
-    }
+    if (!ir_lex_name(&p->lex, &name))
+        return PARSE_FAIL(p, where, INVALID, "expected the name of an operand, found %s", parse_found(p));
     if (p->lex.at < p->lex.end && *p->lex.at == '(')
-        return PARSE_FAIL(p, where, UNSUPPORTED, "an instruction inside another's operands ('%.*s') is not supported; print without nesting",
+        return PARSE_FAIL(p, where, UNSUPPORTED,
+                          "an instruction inside another's operands ('%.*s') is not supported; print without nesting",
                           name.size, name.data);
     const ir_strmap_slot *slot = ir_strmap_find(&p->values, name.data, (size_t)name.size);
     const parse_value *v = slot ? slot->value : NULL;
@@ -86,8 +90,10 @@ static bool parse_operand(parse *p, operands *o)
 static bool parse_operand_list(parse *p, operands *o)
 {
     while (!ir_lex_accept(&p->lex, ')')) {
-        if (o->insts.count && !parse_expect(p, ',', "an operand")) return false;
-        if (o->insts.count == PARSE_LIST_LIMIT) return PARSE_FAIL(p, p->lex.at, INVALID, "more than %d operands", PARSE_LIST_LIMIT);
+        if (o->insts.count && !ir_lex_accept(&p->lex, ','))
+            return PARSE_FAIL(p, p->lex.at, INVALID, "expected ',' or ')' after an operand, found %s", parse_found(p));
+        if (o->insts.count == PARSE_LIST_LIMIT)
+            return PARSE_FAIL(p, p->lex.at, INVALID, "more than %d operands", PARSE_LIST_LIMIT);
         if (!parse_operand(p, o)) return false;
     }
     return true;
@@ -99,8 +105,7 @@ static bool parse_inside(parse *p, ir_op op, parse_written *w, operands *o)
     if (op == IR_CONSTANT) return parse_literal(p, w->shape, &w->attrs.literal) && parse_expect(p, ')', "a constant");
     if (op != IR_PARAMETER) return parse_operand_list(p, o);
     if (ir_lex_int(&p->lex, &w->attrs.index)) return parse_expect(p, ')', "a parameter's number");
-    ir_text here = ir_lex_here(&p->lex);
-    return PARSE_FAIL(p, p->lex.at, INVALID, "expected the number of a parameter, found '%.*s'", here.size, here.data);
+    return PARSE_FAIL(p, p->lex.at, INVALID, "expected the number of a parameter, found %s", parse_found(p));
 }
 
 // ---- the place ----
@@ -126,7 +131,7 @@ static ir_inst *build(parse *p, const char *name, ir_op op, parse_written *w)
     ir_inst *inst = op < IR_OP_COUNT ? ir_make_taking(&b, op, w->shape, w->operand_count, w->operands, &w->attrs)
                                      : parse_normalise(p, &b, w);
     if (!b.error) {
-        if (op == IR_PARAMETER) inst->pass = (void *)(uintptr_t)w->declared;    // for entry_layouts
+        if (op == IR_PARAMETER) inst->pass = (void *)(uintptr_t)w->declared; // for entry_layouts
         return inst;
     }
     ir_problems_add(&p->problems, NULL, b.error);
@@ -138,8 +143,9 @@ static bool known_opcode(parse *p, const char *where, ir_text opcode, ir_op *op)
 {
     *op = IR_OP_COUNT;
     if (ir_op_find(opcode.data, (size_t)opcode.size, op) || parse_is_normalised(opcode)) return true;
-    return PARSE_FAIL(p, where, UNSUPPORTED, "unknown opcode '%.*s'; the nearest known is '%s'\nhint: opcodes are rows of ir/ops.def",
-                      opcode.size < 64 ? opcode.size : 64, opcode.data, ir_op_nearest(opcode.data, (size_t)opcode.size));
+    return PARSE_FAIL(
+        p, where, UNSUPPORTED, "unknown opcode '%.*s'; the nearest known is '%s'\nhint: opcodes are rows of ir/ops.def",
+        opcode.size < 64 ? opcode.size : 64, opcode.data, ir_op_nearest(opcode.data, (size_t)opcode.size));
 }
 
 static ir_inst *parse_right_side(parse *p, const char *name, parse_written *w, operands *o)
@@ -148,13 +154,17 @@ static ir_inst *parse_right_side(parse *p, const char *name, parse_written *w, o
     ir_lex_skip(&p->lex);
     const char *where = p->lex.at;
     if (!ir_lex_name(&p->lex, &w->opcode)) {
-        ir_text here = ir_lex_here(&p->lex);
-        PARSE_FAIL(p, where, INVALID, "expected an opcode, found '%.*s'", here.size, here.data);
+        PARSE_FAIL(p, where, INVALID, "expected an opcode, found %s", parse_found(p));
         return NULL;
     }
     p->calls_broken = false;
-    if (!known_opcode(p, where, w->opcode, &op) || !parse_inside(p, op, w, o)) return NULL;
-    if (!parse_attributes(p, op, w->where, &w->attrs, &w->extra) || o->unknown || p->calls_broken) return NULL;
+    if (!known_opcode(p, where, w->opcode, &op)) {
+        w->complete = ir_lex_skip_group(&p->lex, NULL) && parse_attributes(p, op, w->where, &w->attrs, &w->extra);
+        return NULL;
+    }
+    if (!parse_inside(p, op, w, o)) return NULL;
+    w->complete = parse_attributes(p, op, w->where, &w->attrs, &w->extra);
+    if (!w->complete || o->unknown || p->calls_broken) return NULL;
     w->operand_count = (int)o->insts.count;
     w->operands = o->insts.items;
     w->operand_layouts = o->layouts.items;
@@ -173,19 +183,22 @@ static bool at_instruction(parse *p)
 static bool at_line_start(const ir_lex *l)
 {
     const char *c = l->at;
-    while (c > l->start && (c[-1] == ' ' || c[-1] == '\t')) c--;
+    while (c > l->start && (c[-1] == ' ' || c[-1] == '\t'))
+        c--;
     return c == l->start || c[-1] == '\n';
 }
 
 static void recover(parse *p)
 {
-    while (!ir_lex_done(&p->lex) && !(at_line_start(&p->lex) && at_instruction(p))) ir_lex_skip_line(&p->lex);
+    while (!ir_lex_done(&p->lex) && !(at_line_start(&p->lex) && at_instruction(p)))
+        ir_lex_skip_line(&p->lex);
 }
 
 static void set_root(parse *p, const char *where, ir_inst *inst, const ir_shape *declared, bool marked)
 {
     if (marked && p->computation->root && p->root_marked)
-        PARSE_FAIL(p, where, INVALID, "computation '%s' has a second ROOT; the first is '%s'", p->computation->name, p->computation->root->name);
+        PARSE_FAIL(p, where, INVALID, "computation '%s' has a second ROOT; the first is '%s'", p->computation->name,
+                   p->computation->root->name);
     if (!marked && p->root_marked) return;
     p->computation->root = inst;
     p->root_declared = declared;
@@ -197,13 +210,11 @@ void parse_instruction(parse *p)
     parse_written w = {0};
     operands o = {0};
     ir_text text;
-    int problems = p->problems.count;
     bool marked = ir_lex_accept_word(&p->lex, "ROOT");
     ir_lex_skip(&p->lex);
     w.where = p->lex.at;
     if (!ir_lex_name(&p->lex, &text) || !ir_lex_accept(&p->lex, '=')) {
-        ir_text here = ir_lex_here(&p->lex);
-        PARSE_FAIL(p, w.where, INVALID, "expected 'name = ...' or '}', found '%.*s'", here.size, here.data);
+        PARSE_FAIL(p, w.where, INVALID, "expected 'name = ...' or '}', found %s", parse_found(p));
         recover(p);
         return;
     }
@@ -218,7 +229,7 @@ void parse_instruction(parse *p)
         inst = parse_right_side(p, name, &w, &o);
     }
     if (!inst) p->broken = true;
-    if (p->problems.count > problems && !inst) recover(p);
+    if (!w.complete) recover(p);
     if (!inst && has_shape) inst = stand_in(p, name, plain);
     define(p, w.where, name, inst, has_shape ? declared : NULL);
     set_root(p, w.where, inst, declared, marked);

@@ -12,10 +12,10 @@ typedef struct reader {
     parse *p;
     const ir_shape *shape;
     char *data;
-    int64_t total, done;        // elements
-    size_t step;                // bytes of one
-    int depth;                  // open braces
-    int64_t counts[IR_RANK_LIMIT + 1];      // children so far of the brace at each depth; [0] counts the whole
+    int64_t total, done;               // elements
+    size_t step;                       // bytes of one
+    int depth;                         // open braces
+    int64_t counts[IR_RANK_LIMIT + 1]; // children so far of the brace at each depth; [0] counts the whole
 } reader;
 
 static bool element(reader *r)
@@ -42,8 +42,10 @@ static bool close_brace(reader *r)
 {
     int64_t want = r->shape->dims[r->depth - 1];
     if (r->counts[r->depth] != want && r->total)
-        return PARSE_FAIL(r->p, r->p->lex.at - 1, INVALID, "'constant' of %s has %lld elements in dim %d, the shape %lld",
-                          ir_shape_text(r->p->module->arena, r->shape), (long long)r->counts[r->depth], r->depth - 1, (long long)want);
+        return PARSE_FAIL(r->p, r->p->lex.at - 1, INVALID,
+                          "'constant' of %s has %lld elements in dim %d, the shape %lld",
+                          ir_shape_text(r->p->module->arena, r->shape), (long long)r->counts[r->depth], r->depth - 1,
+                          (long long)want);
     r->depth--;
     return true;
 }
@@ -59,13 +61,13 @@ static bool array(reader *r)
         if (!begin_child(r)) return false;
         if (l->at < l->end && *l->at == '{') {
             if (r->depth == r->shape->rank)
-                return PARSE_FAIL(r->p, l->at, INVALID, "'constant' nests braces deeper than the %d dims of %s", r->shape->rank,
-                                  ir_shape_text(r->p->module->arena, r->shape));
+                return PARSE_FAIL(r->p, l->at, INVALID, "'constant' nests braces deeper than the %d dims of %s",
+                                  r->shape->rank, ir_shape_text(r->p->module->arena, r->shape));
             l->at++;
             r->counts[++r->depth] = 0;
         } else if (r->depth < r->shape->rank) {
-            ir_text here = ir_lex_here(l);
-            return PARSE_FAIL(r->p, l->at, INVALID, "expected '{' of dim %d of a constant, found '%.*s'", r->depth, here.size, here.data);
+            return PARSE_FAIL(r->p, l->at, INVALID, "expected '{' of dim %d of a constant, found %s", r->depth,
+                              parse_found(r->p));
         } else if (!element(r)) {
             return false;
         }
@@ -76,11 +78,13 @@ static bool array(reader *r)
 static bool check_size(parse *p, const ir_shape *shape)
 {
     if (shape->is_tuple)
-        return PARSE_FAIL(p, p->lex.at, UNSUPPORTED, "'constant' of a tuple is not supported; write its elements as constants and a 'tuple'");
+        return PARSE_FAIL(p, p->lex.at, UNSUPPORTED,
+                          "'constant' of a tuple is not supported; write its elements as constants and a 'tuple'");
     int64_t total = ir_shape_elements(shape);
     if (total > p->lex.end - p->lex.at)
         return PARSE_FAIL(p, p->lex.at, INVALID, "'constant' of %s has %lld elements, only %lld characters are left",
-                          ir_shape_text(p->module->arena, shape), (long long)total, (long long)(p->lex.end - p->lex.at));
+                          ir_shape_text(p->module->arena, shape), (long long)total,
+                          (long long)(p->lex.end - p->lex.at));
     return true;
 }
 

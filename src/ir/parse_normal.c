@@ -24,8 +24,8 @@ static ir_inst *first_operand(parse *p, ir_builder *b, const parse_written *w)
 {
     if (w->operand_count < 1) return REFUSE(b, w, INVALID, "'%.*s' has no operand", w->opcode.size, w->opcode.data);
     if (!ir_shape_equal(&w->operands[0]->shape, w->shape))
-        return REFUSE(b, w, INVALID, "'%.*s' is stated to give %s, its operand '%s' is %s", w->opcode.size, w->opcode.data,
-                      ir_shape_text(p->module->arena, w->shape), w->operands[0]->name,
+        return REFUSE(b, w, INVALID, "'%.*s' is stated to give %s, its operand '%s' is %s", w->opcode.size,
+                      w->opcode.data, ir_shape_text(p->module->arena, w->shape), w->operands[0]->name,
                       ir_shape_text(p->module->arena, &w->operands[0]->shape));
     return w->operands[0];
 }
@@ -38,7 +38,8 @@ static ir_inst *empty_tuple(parse *p, ir_builder *b, const parse_written *w)
 // The dims in the order in which they lie in memory, outermost first: [i] = logical dim.
 static void memory_order(const ir_shape *s, int64_t *order)
 {
-    for (int i = 0; i < s->rank; i++) order[i] = s->minor_to_major ? s->minor_to_major[s->rank - 1 - i] : i;
+    for (int i = 0; i < s->rank; i++)
+        order[i] = s->minor_to_major ? s->minor_to_major[s->rank - 1 - i] : i;
 }
 
 static ir_inst *transposed(ir_builder *b, ir_inst *x, const int64_t *permutation)
@@ -74,7 +75,9 @@ static ir_inst *normal_bitcast(parse *p, ir_builder *b, const parse_written *w)
 
 // ---- reduce-window ----
 
-typedef struct window_dim { int64_t size, stride, low, high, lhs_dilate, rhs_dilate, reversal; } window_dim;
+typedef struct window_dim {
+    int64_t size, stride, low, high, lhs_dilate, rhs_dilate, reversal;
+} window_dim;
 
 // One item of a window: numbers per dim, joined by 'x'; pad has two, joined by '_'.
 static bool window_numbers(ir_lex *l, window_dim *dims, int rank, size_t field, bool pair)
@@ -89,14 +92,22 @@ static bool window_numbers(ir_lex *l, window_dim *dims, int rank, size_t field, 
 
 static bool read_window(ir_text text, window_dim *dims, int rank)
 {
-    static const struct { const char *key; size_t field; bool pair; } items[] = {
-        {"size", offsetof(window_dim, size), false},           {"stride", offsetof(window_dim, stride), false},
-        {"pad", offsetof(window_dim, low), true},              {"lhs_dilate", offsetof(window_dim, lhs_dilate), false},
-        {"rhs_dilate", offsetof(window_dim, rhs_dilate), false}, {"rhs_reversal", offsetof(window_dim, reversal), false},
+    static const struct {
+        const char *key;
+        size_t field;
+        bool pair;
+    } items[] = {
+        {"size", offsetof(window_dim, size), false},
+        {"stride", offsetof(window_dim, stride), false},
+        {"pad", offsetof(window_dim, low), true},
+        {"lhs_dilate", offsetof(window_dim, lhs_dilate), false},
+        {"rhs_dilate", offsetof(window_dim, rhs_dilate), false},
+        {"rhs_reversal", offsetof(window_dim, reversal), false},
     };
     if (text.size < 2) return false;
     ir_lex l = ir_lex_of((glia_span){(const uint8_t *)text.data + 1, (size_t)text.size - 2});
-    for (int d = 0; d < rank; d++) dims[d] = (window_dim){.size = 1, .stride = 1, .lhs_dilate = 1, .rhs_dilate = 1};
+    for (int d = 0; d < rank; d++)
+        dims[d] = (window_dim){.size = 1, .stride = 1, .lhs_dilate = 1, .rhs_dilate = 1};
     while (!ir_lex_done(&l)) {
         ir_text key;
         bool read = false;
@@ -120,16 +131,20 @@ static ir_inst *normal_reduce_window(parse *p, ir_builder *b, const parse_writte
     int64_t dims[2 * IR_RANK_LIMIT], over[IR_RANK_LIMIT];
     int rank = 0, over_count = 0, inputs = w->operand_count / 2;
     if (w->operand_count < 2 || w->operand_count % 2 || w->operands[0]->shape.is_tuple)
-        return REFUSE(b, w, INVALID, "'reduce-window' has %d operands; it takes arrays and as many initial values", w->operand_count);
+        return REFUSE(b, w, INVALID, "'reduce-window' has %d operands; it takes arrays and as many initial values",
+                      w->operand_count);
     const ir_shape *x = &w->operands[0]->shape;
     if (!read_window(w->extra.window, window, x->rank))
-        return REFUSE(b, w, INVALID, "'reduce-window' of %s has no window of %d dims in '%.*s'", ir_shape_text(p->module->arena, x), x->rank,
-                      w->extra.window.size, w->extra.window.data ? w->extra.window.data : "");
+        return REFUSE(b, w, INVALID, "'reduce-window' of %s has no window of %d dims in '%.*s'",
+                      ir_shape_text(p->module->arena, x), x->rank, w->extra.window.size,
+                      w->extra.window.data ? w->extra.window.data : "");
     for (int d = 0; d < x->rank; d++) {
         if (!tiles(&window[d], x->dims[d]))
-            return REFUSE(b, w, UNSUPPORTED, "'reduce-window' with window '%.*s' of %s is not supported; windows that tile the operand are "
-                          "(stride = size, no padding), as 'reduce' is", w->extra.window.size, w->extra.window.data,
-                          ir_shape_text(p->module->arena, x));
+            return REFUSE(
+                b, w, UNSUPPORTED,
+                "'reduce-window' with window '%.*s' of %s is not supported; windows that tile the operand are "
+                "(stride = size, no padding), as 'reduce' is",
+                w->extra.window.size, w->extra.window.data, ir_shape_text(p->module->arena, x));
         dims[rank++] = x->dims[d] / window[d].size;
         if (window[d].size == 1) continue;
         over[over_count++] = rank;
@@ -147,9 +162,12 @@ static ir_inst *normal_reduce_window(parse *p, ir_builder *b, const parse_writte
     return ir_make(b, IR_REDUCE, w->shape, w->operand_count, operands, &attrs);
 }
 
-static const struct { const char *opcode; normal_fn *make; } normal_forms[] = {
-    {"domain", first_operand},     {"add-dependency", first_operand}, {"after-all", empty_tuple},
-    {"bitcast", normal_bitcast},   {"reduce-window", normal_reduce_window},
+static const struct {
+    const char *opcode;
+    normal_fn *make;
+} normal_forms[] = {
+    {"domain", first_operand},   {"add-dependency", first_operand},       {"after-all", empty_tuple},
+    {"bitcast", normal_bitcast}, {"reduce-window", normal_reduce_window},
 };
 
 bool parse_is_normalised(ir_text opcode)

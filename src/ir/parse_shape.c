@@ -30,17 +30,16 @@ static bool parse_dims(parse *p, ir_shape *out)
     int rank = 0;
     while (!ir_lex_accept(&p->lex, ']')) {
         const char *where = p->lex.at;
-        if (rank == IR_RANK_LIMIT) return PARSE_FAIL(p, where, INVALID, "an array has more than %d dims", IR_RANK_LIMIT);
+        if (rank == IR_RANK_LIMIT)
+            return PARSE_FAIL(p, where, INVALID, "an array has more than %d dims", IR_RANK_LIMIT);
         if (rank && !parse_expect(p, ',', "a dim")) return false;
         if (ir_lex_accept(&p->lex, '?'))
             return PARSE_FAIL(p, where, UNSUPPORTED, "a dim without a bound ('?') is not supported; '<=n' is");
         dynamic[rank] = ir_lex_accept_text(&p->lex, "<=");
         any_dynamic |= dynamic[rank];
         where = p->lex.at;
-        if (!ir_lex_int(&p->lex, &dims[rank]) || dims[rank] < 0) {
-            ir_text here = ir_lex_here(&p->lex);
-            return PARSE_FAIL(p, where, INVALID, "expected a dim from 0 to 2^63-1, found '%.*s'", here.size, here.data);
-        }
+        if (!ir_lex_int(&p->lex, &dims[rank]) || dims[rank] < 0)
+            return PARSE_FAIL(p, where, INVALID, "expected a dim from 0 to 2^63-1, found %s", parse_found(p));
         rank++;
     }
     *out = ir_shape_array_in(p->module->arena, out->dtype, rank, dims);
@@ -68,14 +67,16 @@ static bool parse_layout(parse *p, ir_shape *s)
     int64_t dim;
     while (ir_lex_int(&inside, &dim)) {
         if (dim < 0 || dim >= s->rank || seen[dim])
-            return PARSE_FAIL(p, where, INVALID, "layout '%.*s' does not permute the %d dims of the shape", all.size, all.data, s->rank);
+            return PARSE_FAIL(p, where, INVALID, "layout '%.*s' does not permute the %d dims of the shape", all.size,
+                              all.data, s->rank);
         seen[dim] = true;
         order[count++] = (int)dim;
         ir_lex_accept(&inside, ',');
     }
     if (count != 0 && count != s->rank)
-        return PARSE_FAIL(p, where, INVALID, "layout '%.*s' orders %d dims, the shape has %d", all.size, all.data, count, s->rank);
-    if (count == 0 || ir_layout_is_default(s->rank, order)) return true;     // tiling and memory space do not matter here
+        return PARSE_FAIL(p, where, INVALID, "layout '%.*s' orders %d dims, the shape has %d", all.size, all.data,
+                          count, s->rank);
+    if (count == 0 || ir_layout_is_default(s->rank, order)) return true; // tiling and memory space do not matter here
     int *copy = ARENA_ARRAY(p->module->arena, int, (size_t)count);
     s->minor_to_major = memcpy(copy, order, (size_t)count * sizeof *copy);
     return true;
@@ -87,10 +88,8 @@ static bool parse_array(parse *p, ir_shape *out)
     ir_text name;
     ir_lex_skip(&p->lex);
     const char *where = p->lex.at;
-    if (!ir_lex_name(&p->lex, &name)) {
-        ir_text here = ir_lex_here(&p->lex);
-        return PARSE_FAIL(p, where, INVALID, "expected a shape, found '%.*s'", here.size, here.data);
-    }
+    if (!ir_lex_name(&p->lex, &name))
+        return PARSE_FAIL(p, where, INVALID, "expected a shape, found %s", parse_found(p));
     *out = (ir_shape){0};
     if (ir_text_is(name, "token")) {
         if (ir_lex_accept(&p->lex, '[') && !parse_expect(p, ']', "token[")) return false;
@@ -98,13 +97,16 @@ static bool parse_array(parse *p, ir_shape *out)
         return true;
     }
     if (!dtype_of(name, &out->dtype))
-        return PARSE_FAIL(p, where, UNSUPPORTED, "'%.*s' is no element type that this build knows; types are rows of num/dtypes.def",
+        return PARSE_FAIL(p, where, UNSUPPORTED,
+                          "'%.*s' is no element type that this build knows; types are rows of num/dtypes.def",
                           name.size, name.data);
     if (!parse_expect(p, '[', "an element type") || !parse_dims(p, out)) return false;
     return !at_layout(p) || parse_layout(p, out);
 }
 
-typedef struct open_tuple { VEC(ir_shape) elements; } open_tuple;
+typedef struct open_tuple {
+    VEC(ir_shape) elements;
+} open_tuple;
 
 static void close_tuple(parse *p, open_tuple *t, ir_shape *out)
 {
@@ -130,7 +132,7 @@ static bool parse_nested(parse *p, open_tuple *open, ir_shape *out)
             if (!parse_array(p, out)) return false;
             complete = true;
         }
-        while (complete && depth > 0) {     // `out` is an element of the innermost open tuple
+        while (complete && depth > 0) { // `out` is an element of the innermost open tuple
             open_tuple *t = &open[depth - 1];
             if (t->elements.count == PARSE_LIST_LIMIT)
                 return PARSE_FAIL(p, where, INVALID, "a tuple has more than %d elements", PARSE_LIST_LIMIT);
@@ -149,7 +151,8 @@ bool parse_shape(parse *p, ir_shape *out)
     ir_lex_skip(&p->lex);
     const char *where = p->lex.at;
     bool good = parse_nested(p, open, out);
-    for (int i = 0; i < IR_TUPLE_DEPTH_LIMIT; i++) VEC_FREE(&open[i].elements);
+    for (int i = 0; i < IR_TUPLE_DEPTH_LIMIT; i++)
+        VEC_FREE(&open[i].elements);
     if (!good) return false;
     glia_status bad = ir_shape_check(out);
     return bad ? parse_fail(p, where, bad) : true;

@@ -15,7 +15,8 @@
 static void put_dims(glia_strbuf *out, const ir_dims *d)
 {
     glia_put(out, "{");
-    for (int i = 0; i < d->count; i++) glia_putf(out, "%s%lld", i ? "," : "", (long long)d->items[i]);
+    for (int i = 0; i < d->count; i++)
+        glia_putf(out, "%s%lld", i ? "," : "", (long long)d->items[i]);
     glia_put(out, "}");
 }
 
@@ -55,7 +56,10 @@ static void put_padding(glia_strbuf *out, const ir_attrs *a)
     }
 }
 
-static void put_computation(glia_strbuf *out, const ir_computation *c) { glia_put(out, c ? c->name : "(none)"); }
+static void put_computation(glia_strbuf *out, const ir_computation *c)
+{
+    glia_put(out, c ? c->name : "(none)");
+}
 
 static void put_branches(glia_strbuf *out, const ir_attrs *a)
 {
@@ -90,23 +94,32 @@ static bool is_default(const ir_inst *i, const ir_attr_row *row)
     const void *field = ir_attr_field_const(&i->attrs, row);
     switch (row->kind) {
     case IR_ATTR_INT:
-    case IR_ATTR_DIM: return *(const int64_t *)field == 0;
-    case IR_ATTR_INT32: return *(const int *)field == 0;
-    case IR_ATTR_BOOL: return !*(const bool *)field;
+    case IR_ATTR_DIM:
+        return *(const int64_t *)field == 0;
+    case IR_ATTR_INT32:
+        return *(const int *)field == 0;
+    case IR_ATTR_BOOL:
+        return !*(const bool *)field;
     case IR_ATTR_STRING:
-    case IR_ATTR_PRECISION: return !*(const char *const *)field || !**(const char *const *)field;
+    case IR_ATTR_PRECISION:
+        return !*(const char *const *)field || !**(const char *const *)field;
     case IR_ATTR_DIMS:
     case IR_ATTR_SLICE:
     case IR_ATTR_PADDING:
-    case IR_ATTR_ALIASING: return ((const ir_dims *)field)->count == 0;
-    case IR_ATTR_COMPARE_TYPE: return i->attrs.compare_type == IR_COMPARE_DEFAULT;
+    case IR_ATTR_ALIASING:
+        return ((const ir_dims *)field)->count == 0;
+    case IR_ATTR_COMPARE_TYPE:
+        return i->attrs.compare_type == IR_COMPARE_DEFAULT;
     case IR_ATTR_TRUE_BRANCH:
-    case IR_ATTR_FALSE_BRANCH: return !two_way(i);
-    case IR_ATTR_BRANCHES: return two_way(i);
+    case IR_ATTR_FALSE_BRANCH:
+        return !two_way(i);
+    case IR_ATTR_BRANCHES:
+        return two_way(i);
     case IR_ATTR_DIRECTION:
     case IR_ATTR_COMPUTATION:
     case IR_ATTR_FUSION_KIND:
-    case IR_ATTR_KIND_COUNT: return false;
+    case IR_ATTR_KIND_COUNT:
+        return false;
     }
     return false;
 }
@@ -116,24 +129,59 @@ static void put_value(glia_strbuf *out, const ir_inst *i, const ir_attr_row *row
     const ir_attrs *a = &i->attrs;
     const void *field = ir_attr_field_const(a, row);
     switch (row->kind) {
-    case IR_ATTR_INT: glia_putf(out, "%lld", (long long)*(const int64_t *)field); return;
-    case IR_ATTR_INT32: glia_putf(out, "%d", *(const int *)field); return;
-    case IR_ATTR_BOOL: glia_put(out, *(const bool *)field ? "true" : "false"); return;
-    case IR_ATTR_STRING: put_string(out, *(const char *const *)field); return;
-    case IR_ATTR_DIM: glia_putf(out, "{%lld}", (long long)*(const int64_t *)field); return;
-    case IR_ATTR_DIMS: put_dims(out, field); return;
-    case IR_ATTR_SLICE: put_slice(out, a); return;
-    case IR_ATTR_PADDING: put_padding(out, a); return;
-    case IR_ATTR_DIRECTION: glia_put(out, ir_direction_name(a->direction)); return;
-    case IR_ATTR_COMPARE_TYPE: glia_put(out, "TOTALORDER"); return;
-    case IR_ATTR_PRECISION: glia_putf(out, "{%s}", a->operand_precision); return;
-    case IR_ATTR_COMPUTATION: put_computation(out, *(ir_computation *const *)field); return;
-    case IR_ATTR_TRUE_BRANCH: put_computation(out, a->branches[0]); return;
-    case IR_ATTR_FALSE_BRANCH: put_computation(out, a->branches[1]); return;
-    case IR_ATTR_BRANCHES: put_branches(out, a); return;
-    case IR_ATTR_FUSION_KIND: glia_put(out, "kLoop"); return;
-    case IR_ATTR_ALIASING: put_aliasing(out, field); return;
-    case IR_ATTR_KIND_COUNT: return;
+    case IR_ATTR_INT:
+        glia_putf(out, "%lld", (long long)*(const int64_t *)field);
+        return;
+    case IR_ATTR_INT32:
+        glia_putf(out, "%d", *(const int *)field);
+        return;
+    case IR_ATTR_BOOL:
+        glia_put(out, *(const bool *)field ? "true" : "false");
+        return;
+    case IR_ATTR_STRING:
+        put_string(out, *(const char *const *)field);
+        return;
+    case IR_ATTR_DIM:
+        glia_putf(out, "{%lld}", (long long)*(const int64_t *)field);
+        return;
+    case IR_ATTR_DIMS:
+        put_dims(out, field);
+        return;
+    case IR_ATTR_SLICE:
+        put_slice(out, a);
+        return;
+    case IR_ATTR_PADDING:
+        put_padding(out, a);
+        return;
+    case IR_ATTR_DIRECTION:
+        glia_put(out, ir_direction_name(a->direction));
+        return;
+    case IR_ATTR_COMPARE_TYPE:
+        glia_put(out, "TOTALORDER");
+        return;
+    case IR_ATTR_PRECISION:
+        glia_putf(out, "{%s}", a->operand_precision);
+        return;
+    case IR_ATTR_COMPUTATION:
+        put_computation(out, *(ir_computation *const *)field);
+        return;
+    case IR_ATTR_TRUE_BRANCH:
+        put_computation(out, a->branches[0]);
+        return;
+    case IR_ATTR_FALSE_BRANCH:
+        put_computation(out, a->branches[1]);
+        return;
+    case IR_ATTR_BRANCHES:
+        put_branches(out, a);
+        return;
+    case IR_ATTR_FUSION_KIND:
+        glia_put(out, "kLoop");
+        return;
+    case IR_ATTR_ALIASING:
+        put_aliasing(out, field);
+        return;
+    case IR_ATTR_KIND_COUNT:
+        return;
     }
 }
 
@@ -150,23 +198,25 @@ static void put_array(glia_strbuf *out, const ir_shape *s, const char *data)
     }
     for (int64_t e = 0; e < total; e++) {
         int64_t stride = 1;
-        int opened = 0, closed = 0;     // dims that begin or end at this element
+        int opened = 0, closed = 0; // dims that begin or end at this element
         for (int d = s->rank - 1; d >= 0; d--) {
             stride *= s->dims[d];
             opened += e % stride == 0;
             closed += (e + 1) % stride == 0;
         }
         if (e) glia_put(out, ", ");
-        for (int d = 0; d < opened; d++) glia_put(out, d + 1 < opened || s->rank > 1 ? "{ " : "{");
+        for (int d = 0; d < opened; d++)
+            glia_put(out, d + 1 < opened || s->rank > 1 ? "{ " : "{");
         ir_literal_put(out, s->dtype, data + (size_t)e * step);
-        for (int d = 0; d < closed; d++) glia_put(out, s->rank > 1 ? " }" : "}");
+        for (int d = 0; d < closed; d++)
+            glia_put(out, s->rank > 1 ? " }" : "}");
     }
 }
 
 static void put_literal(glia_strbuf *out, const ir_inst *i)
 {
     if (i->shape.is_tuple || i->attrs.literal.size_bytes != ir_shape_bytes(&i->shape))
-        glia_put(out, "{...}");     // does not verify; the parser refuses it
+        glia_put(out, "{...}"); // does not verify; the parser refuses it
     else if (i->shape.rank == 0)
         ir_literal_put(out, i->shape.dtype, i->attrs.literal.data);
     else
@@ -178,7 +228,8 @@ static void put_operands(glia_strbuf *out, const ir_inst *i)
     glia_put(out, "(");
     if (i->op == IR_PARAMETER) glia_putf(out, "%lld", (long long)i->attrs.index);
     if (i->op == IR_CONSTANT) put_literal(out, i);
-    for (int n = 0; n < i->operand_count; n++) glia_putf(out, "%s%s", n ? ", " : "", i->operands[n] ? i->operands[n]->name : "(none)");
+    for (int n = 0; n < i->operand_count; n++)
+        glia_putf(out, "%s%s", n ? ", " : "", i->operands[n] ? i->operands[n]->name : "(none)");
     glia_put(out, ")");
 }
 
@@ -186,7 +237,8 @@ static void put_operands(glia_strbuf *out, const ir_inst *i)
 static void put_metadata(glia_strbuf *out, const char *op_name)
 {
     const char *at = NULL, *colon = strrchr(op_name, ':');
-    for (const char *p = op_name; (p = strstr(p, " @ ")); p++) at = p;
+    for (const char *p = op_name; (p = strstr(p, " @ ")); p++)
+        at = p;
     bool source = at && colon && colon > at + 3 && colon[1] && strlen(colon + 1) < 10 &&
                   strspn(colon + 1, "0123456789") == strlen(colon + 1);
     AUTO_VALUE(glia_strbuf) part = {0};
@@ -276,7 +328,7 @@ static void put_computation_body(glia_strbuf *out, const ir_computation *c)
 
 typedef struct walk {
     const ir_module *m;
-    uint8_t *state;                                     // by computation id: 0 new, 1 waiting for callees, 2 written
+    uint8_t *state; // by computation id: 0 new, 1 waiting for callees, 2 written
     VEC(const ir_computation *) stack;
 } walk;
 
@@ -290,8 +342,10 @@ static void push_callees(walk *w, const ir_computation *c)
 {
     for (uint32_t n = c->insts.count; n-- > 0;) {
         const ir_attrs *a = &c->insts.items[n]->attrs;
-        for (int i = a->branch_count; i-- > 0;) push_new(w, a->branches[i]);
-        for (int i = 2; i-- > 0;) push_new(w, a->computations[i]);
+        for (int i = a->branch_count; i-- > 0;)
+            push_new(w, a->branches[i]);
+        for (int i = 2; i-- > 0;)
+            push_new(w, a->computations[i]);
     }
 }
 

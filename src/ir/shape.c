@@ -29,7 +29,8 @@ size_t ir_shape_bytes(const ir_shape *s)
 {
     if (!s->is_tuple) return (size_t)ir_shape_elements(s) * ir_dtype_bytes(s->dtype);
     size_t sum = 0;
-    for (int i = 0; i < s->tuple_size; i++) sum += ir_shape_bytes(&s->elements[i]);
+    for (int i = 0; i < s->tuple_size; i++)
+        sum += ir_shape_bytes(&s->elements[i]);
     return sum;
 }
 
@@ -81,7 +82,8 @@ ir_shape ir_shape_copy_in(glia_arena *a, const ir_shape *s)
         return copy;
     }
     ir_shape *elements = ARENA_ARRAY(a, ir_shape, (size_t)s->tuple_size);
-    for (int i = 0; i < s->tuple_size; i++) elements[i] = ir_shape_copy_in(a, &s->elements[i]);
+    for (int i = 0; i < s->tuple_size; i++)
+        elements[i] = ir_shape_copy_in(a, &s->elements[i]);
     copy.elements = elements;
     return copy;
 }
@@ -102,7 +104,8 @@ int ir_shape_leaves(const ir_shape *s)
 {
     if (!s->is_tuple) return 1;
     int leaves = 0;
-    for (int i = 0; i < s->tuple_size; i++) leaves += ir_shape_leaves(&s->elements[i]);
+    for (int i = 0; i < s->tuple_size; i++)
+        leaves += ir_shape_leaves(&s->elements[i]);
     return leaves;
 }
 
@@ -147,7 +150,7 @@ static glia_status check_array(const ir_shape *s, uint64_t *bytes)
     for (int i = 0; i < s->rank; i++) {
         ENSURE(s->dims[i] >= 0, INVALID, "dim %d is %lld, it must not be negative", i, (long long)s->dims[i]);
         empty |= s->dims[i] == 0;
-        uint64_t dim = s->dims[i] ? (uint64_t)s->dims[i] : 1;   // an empty array's other dims must multiply safely, too
+        uint64_t dim = s->dims[i] ? (uint64_t)s->dims[i] : 1; // an empty array's other dims must multiply safely, too
         ENSURE(!__builtin_mul_overflow(total, dim, &total) && total <= SHAPE_BYTES_LIMIT, EXHAUSTED,
                "an array of %d dims holds more than 2^62 bytes, at dim %d of %lld", s->rank, i, (long long)s->dims[i]);
     }

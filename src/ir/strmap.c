@@ -10,7 +10,8 @@
 static uint32_t hash_bytes(const char *s, size_t n)
 {
     uint64_t h = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < n; i++) h = (h ^ (uint8_t)s[i]) * 0x100000001b3u;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (uint8_t)s[i]) * 0x100000001b3u;
     return (uint32_t)(h ^ (h >> 32));
 }
 

@@ -9,19 +9,19 @@
 #include <stdint.h>
 
 typedef struct ir_strmap_slot {
-    const char *key;        // NULL: free
+    const char *key; // NULL: free
     void *value;
 } ir_strmap_slot;
 
 typedef struct ir_strmap {
     ir_strmap_slot *slots;
-    uint32_t capacity, count;       // capacity is 0 or a power of two
+    uint32_t capacity, count; // capacity is 0 or a power of two
 } ir_strmap;
 
 // The slot of this key, or NULL. Borrowed until the next add.
 ir_strmap_slot *ir_strmap_find(const ir_strmap *m, const char *key, size_t size);
-void ir_strmap_add(ir_strmap *m, const char *key, void *value);     // the key must not be there yet
-void ir_strmap_clear(ir_strmap *m);                                 // keeps the memory
+void ir_strmap_add(ir_strmap *m, const char *key, void *value); // the key must not be there yet
+void ir_strmap_clear(ir_strmap *m);                             // keeps the memory
 void ir_strmap_fini(ir_strmap *m);
 
 #endif

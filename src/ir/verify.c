@@ -14,11 +14,11 @@
 
 typedef struct verifier {
     const ir_module *module;
-    glia_arena *arena;          // shapes and texts of inference
+    glia_arena *arena; // shapes and texts of inference
     ir_problems problems;
     ir_strmap names;
-    uint8_t *state;             // by computation: 0 unseen, 1 being walked, 2 done
-    int *depth;                 // by computation: calls below it
+    uint8_t *state; // by computation: 0 unseen, 1 being walked, 2 done
+    int *depth;     // by computation: calls below it
 } verifier;
 
 static void report(verifier *v, const ir_computation *c, const ir_inst *i, glia_status problem)
@@ -32,7 +32,8 @@ static void report(verifier *v, const ir_computation *c, const ir_inst *i, glia_
 
 static bool is_ours(const verifier *v, const ir_computation *c)
 {
-    return c && c->id >= 0 && (uint32_t)c->id < v->module->computations.count && v->module->computations.items[c->id] == c;
+    return c && c->id >= 0 && (uint32_t)c->id < v->module->computations.count &&
+           v->module->computations.items[c->id] == c;
 }
 
 // ---- one instruction ----
@@ -47,12 +48,14 @@ static bool check_operand_links(verifier *v, const ir_computation *c, const ir_i
         if (!o)
             REPORT(v, c, i, "'%s' has no operand %d of %d", ir_op_name(i->op), n, i->operand_count);
         else if (o->parent != c)
-            REPORT(v, c, i, "'%s' uses '%s' of computation '%s'; values are passed as arguments", ir_op_name(i->op), o->name,
-                   o->parent ? o->parent->name : "(none)");
+            REPORT(v, c, i, "'%s' uses '%s' of computation '%s'; values are passed as arguments", ir_op_name(i->op),
+                   o->name, o->parent ? o->parent->name : "(none)");
         else if (o->id >= i->id && (uint32_t)o->id < c->insts.count && c->insts.items[o->id] == o)
-            REPORT(v, c, i, "'%s' at position %d uses '%s', which comes later, at position %d", ir_op_name(i->op), i->id, o->name, o->id);
+            REPORT(v, c, i, "'%s' at position %d uses '%s', which comes later, at position %d", ir_op_name(i->op),
+                   i->id, o->name, o->id);
         else
-            REPORT(v, c, i, "'%s' uses '%s', which is not in the list of computation '%s'", ir_op_name(i->op), o->name, c->name);
+            REPORT(v, c, i, "'%s' uses '%s', which is not in the list of computation '%s'", ir_op_name(i->op), o->name,
+                   c->name);
     }
     return sound;
 }
@@ -60,7 +63,8 @@ static bool check_operand_links(verifier *v, const ir_computation *c, const ir_i
 static bool check_callee(verifier *v, const ir_computation *c, const ir_inst *i, const ir_computation *callee)
 {
     if (is_ours(v, callee)) return true;
-    REPORT(v, c, i, "'%s' calls '%s', which is not a computation of module '%s'", ir_op_name(i->op), callee->name, v->module->name);
+    REPORT(v, c, i, "'%s' calls '%s', which is not a computation of module '%s'", ir_op_name(i->op), callee->name,
+           v->module->name);
     return false;
 }
 
@@ -88,8 +92,12 @@ static void check_name(verifier *v, const ir_computation *c, const ir_inst *i)
 
 static void check_shape(verifier *v, const ir_computation *c, const ir_inst *i)
 {
-    ir_infer in = {.arena = v->arena, .op = i->op, .given = &i->shape, .operand_count = i->operand_count,
-                   .operands = i->operands, .attrs = &i->attrs};
+    ir_infer in = {.arena = v->arena,
+                   .op = i->op,
+                   .given = &i->shape,
+                   .operand_count = i->operand_count,
+                   .operands = i->operands,
+                   .attrs = &i->attrs};
     ir_shape inferred;
     glia_status bad = ir_infer_shape(&in, &inferred);
     if (bad) report(v, c, i, bad);
@@ -99,7 +107,8 @@ static void check_parameter(verifier *v, const ir_computation *c, const ir_inst 
 {
     int64_t n = i->attrs.index;
     if (n < 0 || n >= (int64_t)c->params.count)
-        REPORT(v, c, i, "'parameter' has number %lld, computation '%s' lists %u parameters", (long long)n, c->name, c->params.count);
+        REPORT(v, c, i, "'parameter' has number %lld, computation '%s' lists %u parameters", (long long)n, c->name,
+               c->params.count);
     else if (c->params.items[n] != i)
         REPORT(v, c, i, "'parameter' has number %lld, computation '%s' lists '%s' there", (long long)n, c->name,
                c->params.items[n] ? c->params.items[n]->name : "(none)");
@@ -117,8 +126,8 @@ static void check_inst(verifier *v, const ir_computation *c, uint32_t position)
         return;
     }
     if (i->parent != c || i->id != (int)position) {
-        REPORT(v, c, i, "'%s' is at position %u of '%s', but says that it is at %d of '%s'", ir_op_name(i->op), position, c->name, i->id,
-               i->parent ? i->parent->name : "(none)");
+        REPORT(v, c, i, "'%s' is at position %u of '%s', but says that it is at %d of '%s'", ir_op_name(i->op),
+               position, c->name, i->id, i->parent ? i->parent->name : "(none)");
         return;
     }
     check_name(v, c, i);
@@ -135,8 +144,10 @@ static void check_params(verifier *v, const ir_computation *c)
         const ir_inst *p = c->params.items[n];
         if (!p)
             REPORT(v, c, NULL, "computation '%s' has %u parameters, number %u is missing", c->name, c->params.count, n);
-        else if (p->op != IR_PARAMETER || p->parent != c || p->id < 0 || (uint32_t)p->id >= c->insts.count || c->insts.items[p->id] != p)
-            REPORT(v, c, p, "computation '%s' lists '%s' as parameter %u, which is no parameter of its", c->name, p->name, n);
+        else if (p->op != IR_PARAMETER || p->parent != c || p->id < 0 || (uint32_t)p->id >= c->insts.count ||
+                 c->insts.items[p->id] != p)
+            REPORT(v, c, p, "computation '%s' lists '%s' as parameter %u, which is no parameter of its", c->name,
+                   p->name, n);
     }
 }
 
@@ -146,7 +157,8 @@ static void check_root(verifier *v, const ir_computation *c)
     if (!r)
         REPORT(v, c, NULL, "computation '%s' has no root", c->name);
     else if (r->parent != c || r->id < 0 || (uint32_t)r->id >= c->insts.count || c->insts.items[r->id] != r)
-        REPORT(v, c, r, "the root of computation '%s' is '%s' of computation '%s'", c->name, r->name, r->parent ? r->parent->name : "(none)");
+        REPORT(v, c, r, "the root of computation '%s' is '%s' of computation '%s'", c->name, r->name,
+               r->parent ? r->parent->name : "(none)");
 }
 
 // ---- calls: no cycles, and not too deep ----
@@ -163,8 +175,10 @@ static void list_callees(const verifier *v, const ir_computation *c, computation
     for (uint32_t n = 0; n < c->insts.count; n++) {
         const ir_inst *i = c->insts.items[n];
         if (!i) continue;
-        for (int k = 0; k < 2; k++) push_callee(v, list, i->attrs.computations[k]);
-        for (int k = 0; k < i->attrs.branch_count; k++) push_callee(v, list, i->attrs.branches[k]);
+        for (int k = 0; k < 2; k++)
+            push_callee(v, list, i->attrs.computations[k]);
+        for (int k = 0; k < i->attrs.branch_count; k++)
+            push_callee(v, list, i->attrs.branches[k]);
     }
 }
 
@@ -175,7 +189,7 @@ static void walk_calls(verifier *v, const ir_computation *start)
     VEC_PUSH(&stack) = start;
     while (stack.count) {
         const ir_computation *c = stack.items[stack.count - 1];
-        if (v->state[c->id] == 2) {     // called twice
+        if (v->state[c->id] == 2) { // called twice
             stack.count--;
             continue;
         }
@@ -187,12 +201,14 @@ static void walk_calls(verifier *v, const ir_computation *start)
         for (uint32_t n = 0; n < callees.count; n++) {
             const ir_computation *callee = callees.items[n];
             if (fresh && v->state[callee->id] == 1)
-                REPORT(v, c, NULL, "computation '%s' calls '%s', which calls it back; recursion is not possible", c->name, callee->name);
+                REPORT(v, c, NULL, "computation '%s' calls '%s', which calls it back; recursion is not possible",
+                       c->name, callee->name);
             if (fresh && v->state[callee->id] == 0) VEC_PUSH(&stack) = callee;
             if (!fresh && v->depth[callee->id] >= v->depth[c->id]) v->depth[c->id] = v->depth[callee->id] + 1;
         }
         if (!fresh && v->depth[c->id] == IR_CALL_DEPTH_LIMIT + 1)
-            REPORT(v, c, NULL, "calls go %d computations deep at '%s', at most %d may", v->depth[c->id], c->name, IR_CALL_DEPTH_LIMIT);
+            REPORT(v, c, NULL, "calls go %d computations deep at '%s', at most %d may", v->depth[c->id], c->name,
+                   IR_CALL_DEPTH_LIMIT);
     }
     VEC_FREE(&stack);
     VEC_FREE(&callees);
@@ -208,18 +224,20 @@ glia_status ir_alias_check(const ir_module *m, uint32_t i)
     ENSURE(c && c->root, INVALID, "an alias needs an entry with a root, module '%s' has none", m->name);
     const ir_shape *root = &c->root->shape;
     int outputs = root->is_tuple ? root->tuple_size : 1;
-    ENSURE(a->output_index >= 0 && a->output_index < outputs, INVALID, "alias %u reuses output %d, the entry '%s' has %d", i,
-           a->output_index, c->name, outputs);
+    ENSURE(a->output_index >= 0 && a->output_index < outputs, INVALID,
+           "alias %u reuses output %d, the entry '%s' has %d", i, a->output_index, c->name, outputs);
     ENSURE(a->parameter >= 0 && a->parameter < (int)c->params.count && c->params.items[a->parameter], INVALID,
            "alias %u reuses parameter %d, the entry '%s' has %u", i, a->parameter, c->name, c->params.count);
-    const ir_shape *output = ir_shape_element(root, a->output_index), *parameter = &c->params.items[a->parameter]->shape;
-    ENSURE(ir_shape_equal(output, parameter), INVALID, "alias %u joins output %d of %s with parameter %d of %s; the shapes must match", i,
-           a->output_index, ir_shape_text(arena, output), a->parameter, ir_shape_text(arena, parameter));
+    const ir_shape *output = ir_shape_element(root, a->output_index),
+                   *parameter = &c->params.items[a->parameter]->shape;
+    ENSURE(ir_shape_equal(output, parameter), INVALID,
+           "alias %u joins output %d of %s with parameter %d of %s; the shapes must match", i, a->output_index,
+           ir_shape_text(arena, output), a->parameter, ir_shape_text(arena, parameter));
     for (uint32_t j = 0; j < i; j++) {
         const ir_alias *b = &m->aliases.items[j];
         ENSURE(b->output_index != a->output_index && b->parameter != a->parameter, INVALID,
-               "aliases %u and %u join the same output or parameter (outputs %d and %d, parameters %d and %d)", j, i, b->output_index,
-               a->output_index, b->parameter, a->parameter);
+               "aliases %u and %u join the same output or parameter (outputs %d and %d, parameters %d and %d)", j, i,
+               b->output_index, a->output_index, b->parameter, a->parameter);
     }
     return GLIA_OK;
 }
@@ -227,15 +245,17 @@ glia_status ir_alias_check(const ir_module *m, uint32_t i)
 static void check_module(verifier *v)
 {
     const ir_module *m = v->module;
-    if (!is_ours(v, m->entry)) REPORT(v, NULL, NULL, "module '%s' has no entry among its %u computations", m->name, m->computations.count);
+    if (!is_ours(v, m->entry))
+        REPORT(v, NULL, NULL, "module '%s' has no entry among its %u computations", m->name, m->computations.count);
     for (uint32_t i = 0; i < m->computations.count && !ir_problems_full(&v->problems); i++) {
         const ir_computation *c = m->computations.items[i];
         if (c->id != (int)i || c->module != m) {
-            REPORT(v, c, NULL, "computation '%s' is number %u of module '%s', but says that it is %d of '%s'", c->name, i, m->name, c->id,
-                   c->module ? c->module->name : "(none)");
+            REPORT(v, c, NULL, "computation '%s' is number %u of module '%s', but says that it is %d of '%s'", c->name,
+                   i, m->name, c->id, c->module ? c->module->name : "(none)");
             continue;
         }
-        for (uint32_t n = 0; n < c->insts.count && !ir_problems_full(&v->problems); n++) check_inst(v, c, n);
+        for (uint32_t n = 0; n < c->insts.count && !ir_problems_full(&v->problems); n++)
+            check_inst(v, c, n);
         check_params(v, c);
         check_root(v, c);
     }
