@@ -21,7 +21,8 @@ void isa_rule_cores(isa_judge *j)
             isa_violation(j, "the entry function of core %u has %u formals; nothing binds them", c,
                           p->cores[c].functions.items[0]->formal_count);
     }
-    if (p->origins.count == 0) isa_violation(j, "has no origins; number 0 is the empty one");
+    if (p->origins.count == 0 || p->origins.items[0].op[0] || p->origins.items[0].where[0])
+        isa_violation(j, "its origin 0 is not the empty one");
 }
 
 static int compare_u32(const void *a, const void *b)

@@ -21,6 +21,11 @@ GLIA_MUST_USE glia_status neff_write(const isa_program *p, const neff_meta *meta
 // The program lives in its own arena; constants borrow `bytes`, which must outlive it. CORRUPT or INVALID names offset
 // and both values; the result has passed structural checks (indices, counts, nesting), not isa_verify.
 GLIA_MUST_USE glia_status neff_decode(glia_span bytes, const char *what, isa_program **out, neff_meta *meta);
+// Assembly text that gives back the same file: isa_print's, with `meta` lines for neff_meta after the first.
+void neff_print(glia_strbuf *out, const isa_program *p, const neff_meta *meta);
+GLIA_MUST_USE glia_status neff_parse(glia_span text, const char *path, isa_program **out, neff_meta *meta);
+
+// `sha256` is of the whole file, in hexadecimal.
 typedef struct neff_file { glia_map map; isa_program *program; neff_meta meta; char sha256[65]; } neff_file;
 GLIA_MUST_USE glia_status neff_open(const char *path, neff_file **out);
 void neff_close(neff_file *f);              // NULL is fine
