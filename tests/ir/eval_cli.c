@@ -24,14 +24,16 @@ static glia_status read_leaf(const char *dir, int index, const ir_shape *shape, 
     return GLIA_OK;
 }
 
-static glia_status read_parameter(const char *dir, const ir_shape *shape, glia_arena *arena, ir_value *inputs, int *count)
+static glia_status read_parameter(const char *dir, const ir_shape *shape, glia_arena *arena, ir_value *inputs,
+                                  int *count)
 {
     if (!shape->is_tuple) {
         TRY(read_leaf(dir, *count, shape, arena, &inputs[*count]));
         (*count)++;
         return GLIA_OK;
     }
-    for (int i = 0; i < shape->tuple_size; i++) TRY(read_parameter(dir, &shape->elements[i], arena, inputs, count));
+    for (int i = 0; i < shape->tuple_size; i++)
+        TRY(read_parameter(dir, &shape->elements[i], arena, inputs, count));
     return GLIA_OK;
 }
 
@@ -49,19 +51,20 @@ static glia_status load_module(const char *dir, glia_arena *arena, ir_module **o
 static glia_status run_case(const char *dir, bool precise, glia_arena *arena)
 {
     AUTO(ir_module) m = NULL;
-    const ir_eval_options options = { .precise = precise };
+    const ir_eval_options options = {.precise = precise};
     ir_value *inputs, *out;
     int input_count = 0, leaves = 0, out_count;
 
     TRY(load_module(dir, arena, &m));
     TRY(ir_verify(m));
-    for (uint32_t p = 0; p < m->entry->params.count; p++) leaves += ir_shape_leaves(&m->entry->params.items[p]->shape);
+    for (uint32_t p = 0; p < m->entry->params.count; p++)
+        leaves += ir_shape_leaves(&m->entry->params.items[p]->shape);
     inputs = ARENA_ARRAY(arena, ir_value, (size_t)leaves);
     for (uint32_t p = 0; p < m->entry->params.count; p++)
         TRY(read_parameter(dir, &m->entry->params.items[p]->shape, arena, inputs, &input_count));
     TRY(ir_eval(m, inputs, input_count, arena, &options, &out, &out_count));
     for (int i = 0; i < out_count; i++) {
-        const glia_span bytes = { out[i].data, ir_shape_bytes(&out[i].shape) };
+        const glia_span bytes = {out[i].data, ir_shape_bytes(&out[i].shape)};
         TRY(glia_file_write_atomic(glia_arena_printf(arena, "%s/out%d.raw", dir, i), bytes));
     }
     return GLIA_OK;

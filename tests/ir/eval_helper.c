@@ -5,7 +5,7 @@
 static ir_module *parse(const char *text)
 {
     ir_module *m = NULL;
-    AUTO_STATUS s = ir_parse((glia_span){ (const uint8_t *)text, strlen(text) }, "test.hlo.txt", &m);
+    AUTO_STATUS s = ir_parse((glia_span){(const uint8_t *)text, strlen(text)}, "test.hlo.txt", &m);
     if (s) FAIL_TEST("parse: %s\n%s", glia_status_message(s), text);
     AUTO_STATUS v = ir_verify(m);
     if (v) FAIL_TEST("verify: %s\n%s", glia_status_message(v), text);
@@ -14,7 +14,7 @@ static ir_module *parse(const char *text)
 
 eval_run eval_text(const char *text, const ir_value *inputs, int input_count)
 {
-    eval_run r = { .module = parse(text), .arena = glia_arena_create() };
+    eval_run r = {.module = parse(text), .arena = glia_arena_create()};
     AUTO_STATUS s = ir_eval(r.module, inputs, input_count, r.arena, NULL, &r.out, &r.count);
     if (s) FAIL_TEST("eval: %s (%s)\n%s", glia_status_message(s), glia_status_trail(s), text);
     return r;
@@ -22,7 +22,7 @@ eval_run eval_text(const char *text, const ir_value *inputs, int input_count)
 
 glia_status eval_text_fails(const char *text, const ir_eval_options *options)
 {
-    eval_run r = { .module = parse(text), .arena = glia_arena_create() };
+    eval_run r = {.module = parse(text), .arena = glia_arena_create()};
     glia_status s = ir_eval(r.module, NULL, 0, r.arena, options, &r.out, &r.count);
     eval_run_fini(&r);
     return s;
@@ -41,9 +41,12 @@ static bool is_nan_bits(num_dtype t, const void *p)
 
 static void describe(char *out, size_t size, num_dtype t, const void *p)
 {
-    if (num_is_float(t)) snprintf(out, size, "%.9g", num_to_f64(t, num_load(t, p)));
-    else if (num_is_integer(t) && num_bits(t) >= 8) snprintf(out, size, "%" PRId64, num_to_i64(t, num_load(t, p)));
-    else snprintf(out, size, "0x%02x..", *(const uint8_t *)p);
+    if (num_is_float(t))
+        snprintf(out, size, "%.9g", num_to_f64(t, num_load(t, p)));
+    else if (num_is_integer(t) && num_bits(t) >= 8)
+        snprintf(out, size, "%" PRId64, num_to_i64(t, num_load(t, p)));
+    else
+        snprintf(out, size, "0x%02x..", *(const uint8_t *)p);
 }
 
 static void expect_equal(const char *file, int line, const char *what, const ir_value *got, const uint8_t *want,
@@ -83,14 +86,16 @@ static void put_constant(glia_strbuf *b, const char *name, const char *typed)
 
 static void put_row(glia_strbuf *b, const char *prelude, const eval_row *row)
 {
-    static const char *names[] = { "a", "b", "c", "d" };
+    static const char *names[] = {"a", "b", "c", "d"};
     const int type = (int)strcspn(row->want, " ");
 
     glia_putf(b, "HloModule row\n%s\nENTRY main {\n", prelude);
-    for (int i = 0; i < 4 && row->operands[i]; i++) put_constant(b, names[i], row->operands[i]);
+    for (int i = 0; i < 4 && row->operands[i]; i++)
+        put_constant(b, names[i], row->operands[i]);
     put_constant(b, "want", row->want);
     glia_putf(b, "  got = %.*s %s(", type, row->want, row->op);
-    for (int i = 0; i < 4 && row->operands[i]; i++) glia_putf(b, "%s%s", i ? ", " : "", names[i]);
+    for (int i = 0; i < 4 && row->operands[i]; i++)
+        glia_putf(b, "%s%s", i ? ", " : "", names[i]);
     glia_putf(b, ")%s\n  ROOT both = (%.*s, %.*s) tuple(got, want)\n}\n", row->attributes ? row->attributes : "", type,
               row->want, type, row->want);
 }
@@ -98,7 +103,7 @@ static void put_row(glia_strbuf *b, const char *prelude, const eval_row *row)
 void eval_rows(const char *file, int line, const char *prelude, const eval_row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        AUTO_VALUE(glia_strbuf) text = { 0 };
+        AUTO_VALUE(glia_strbuf) text = {0};
         char what[160];
         put_row(&text, prelude, &rows[i]);
         eval_run r = eval_text(glia_strbuf_str(&text), NULL, 0);

@@ -24,16 +24,16 @@ void eval_run_fini(eval_run *r);
 
 void eval_expect_bytes(const char *file, int line, const eval_run *r, int leaf, const void *want, size_t count,
                        size_t size);
-#define EXPECT_LEAF(run, leaf, type, ...)                                                                          \
-    do {                                                                                                           \
-        const type want_[] = { __VA_ARGS__ };                                                                      \
-        eval_expect_bytes(__FILE__, __LINE__, &(run), (leaf), want_, COUNT_OF(want_), sizeof(type));               \
+#define EXPECT_LEAF(run, leaf, type, ...)                                                                              \
+    do {                                                                                                               \
+        const type want_[] = {__VA_ARGS__};                                                                            \
+        eval_expect_bytes(__FILE__, __LINE__, &(run), (leaf), want_, COUNT_OF(want_), sizeof(type));                   \
     } while (0)
 
 typedef struct eval_row {
     const char *op;
-    const char *operands[4];    // "s8[3] {1, 2, 3}"
-    const char *attributes;     // ", direction=LT" or ""
+    const char *operands[4]; // "s8[3] {1, 2, 3}"
+    const char *attributes;  // ", direction=LT" or ""
     const char *want;
 } eval_row;
 void eval_rows(const char *file, int line, const char *prelude, const eval_row *rows, size_t count);

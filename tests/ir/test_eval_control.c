@@ -3,6 +3,8 @@
 // programs that other stacks got wrong, with their right answers.
 #include "ir/eval_helper.h"
 
+// clang-format off: programs and rows are laid out by hand
+
 // The comparator of jnp.argmax and argmin: NaN wins, then the value, then the lower index.
 #define ARG_REGION(name, direction)                                                                                \
     name " {\n  v0 = f32[] parameter(0)\n  i0 = s32[] parameter(1)\n  v1 = f32[] parameter(2)\n"                   \

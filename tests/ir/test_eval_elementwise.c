@@ -3,6 +3,8 @@
 // Wanted values are from the StableHLO specification where it speaks, else from what XLA does (facts: stablehlo C.1).
 #include "ir/eval_helper.h"
 
+// clang-format off: programs and rows are laid out by hand
+
 TEST(eval_elementwise, integers_wrap)
 {
     static const eval_row rows[] = {

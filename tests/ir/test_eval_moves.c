@@ -3,6 +3,8 @@
 // examples of the StableHLO specification are among the rows; the other values are worked out by hand.
 #include "ir/eval_helper.h"
 
+// clang-format off: programs and rows are laid out by hand
+
 static const char *add_region = "add {\n  x = s32[] parameter(0)\n  y = s32[] parameter(1)\n  ROOT r = s32[] add(x, y)\n}\n";
 static const char *set_region = "set {\n  x = s32[] parameter(0)\n  ROOT y = s32[] parameter(1)\n}\n";
 

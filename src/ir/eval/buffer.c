@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of an evaluation: counted value buffers and a stack of scratch, all on lists that the context frees at its end.
+// Memory of an evaluation: counted value buffers and a stack of scratch, all on lists that the context frees at its
+// end.
 //
 // Sizes come from shapes, so they are judged before anything is allocated: EXHAUSTED past the limit, never an abort.
 // Not an arena: temporaries of a loop must go when they are dead.
@@ -8,7 +9,7 @@
 #include <string.h>
 
 struct ir_eval_buffer {
-    ir_eval_buffer *previous, *next;    // previous: scratch only uses next
+    ir_eval_buffer *previous, *next; // previous: scratch only uses next
     size_t bytes;
     int64_t references;
     _Alignas(16) uint8_t data[];
@@ -19,7 +20,8 @@ glia_status ir_eval_bytes(const ir_shape *shape, size_t *out)
     size_t bytes = ir_eval_size(shape->dtype);
     for (int d = 0; d < shape->rank; d++)
         if (shape->dims[d] == 0) bytes = 0;
-    for (int d = 0; d < shape->rank; d++) TRY(glia_mul_size(bytes, (size_t)shape->dims[d], &bytes));
+    for (int d = 0; d < shape->rank; d++)
+        TRY(glia_mul_size(bytes, (size_t)shape->dims[d], &bytes));
     *out = bytes;
     return GLIA_OK;
 }
@@ -66,8 +68,10 @@ void ir_eval_share(ir_eval_array *leaf, const ir_eval_array *from)
 static void buffer_drop(ir_eval_context *c, ir_eval_buffer *b)
 {
     if (!b || --b->references > 0) return;
-    if (b->previous) b->previous->next = b->next;
-    else c->buffers = b->next;
+    if (b->previous)
+        b->previous->next = b->next;
+    else
+        c->buffers = b->next;
     if (b->next) b->next->previous = b->previous;
     c->bytes -= b->bytes;
     glia_free(b);

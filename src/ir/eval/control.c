@@ -8,10 +8,12 @@
 
 static void share_all(ir_eval_value *out, const ir_eval_value *from)
 {
-    for (int i = 0; i < out->count; i++) ir_eval_share(&out->leaves[i], &from->leaves[i]);
+    for (int i = 0; i < out->count; i++)
+        ir_eval_share(&out->leaves[i], &from->leaves[i]);
 }
 
-glia_status ir_eval_parameter(ir_eval_context *c, const ir_inst *inst, const ir_eval_value *operands, ir_eval_value *out)
+glia_status ir_eval_parameter(ir_eval_context *c, const ir_inst *inst, const ir_eval_value *operands,
+                              ir_eval_value *out)
 {
     share_all(out, &c->args[inst->attrs.index]);
     return GLIA_OK;
@@ -27,7 +29,8 @@ glia_status ir_eval_tuple(ir_eval_context *c, const ir_inst *inst, const ir_eval
 {
     int at = 0;
     for (int k = 0; k < inst->operand_count; k++)
-        for (int i = 0; i < operands[k].count; i++) ir_eval_share(&out->leaves[at++], &operands[k].leaves[i]);
+        for (int i = 0; i < operands[k].count; i++)
+            ir_eval_share(&out->leaves[at++], &operands[k].leaves[i]);
     return GLIA_OK;
 }
 
@@ -37,8 +40,10 @@ glia_status ir_eval_get_tuple_element(ir_eval_context *c, const ir_inst *inst, c
     const ir_shape *tuple = &inst->operands[0]->shape;
     int first = 0;
 
-    for (int64_t i = 0; i < inst->attrs.index; i++) first += ir_shape_leaves(&tuple->elements[i]);
-    for (int i = 0; i < out->count; i++) ir_eval_share(&out->leaves[i], &operands[0].leaves[first + i]);
+    for (int64_t i = 0; i < inst->attrs.index; i++)
+        first += ir_shape_leaves(&tuple->elements[i]);
+    for (int i = 0; i < out->count; i++)
+        ir_eval_share(&out->leaves[i], &operands[0].leaves[first + i]);
     return GLIA_OK;
 }
 
@@ -72,13 +77,14 @@ glia_status ir_eval_while(ir_eval_context *c, const ir_inst *inst, const ir_eval
         TRY(condition_holds(c, inst->attrs.computations[0], out, &goes_on));
         if (!goes_on) return GLIA_OK;
         ENSURE(round < c->options.while_limit, HANG,
-               "the loop's condition still holds after %" PRId64 " iterations\nhint: raise while_limit if it should end",
+               "the loop's condition still holds after %" PRId64
+               " iterations\nhint: raise while_limit if it should end",
                round);
         TRY(ir_eval_value_new(c, &inst->shape, &next));
         TRY(ir_eval_computation(c, inst->attrs.computations[1], out, &next));
         ir_eval_release(c, out);
         for (int i = 0; i < out->count; i++) {
-            out->leaves[i].data = next.leaves[i].data;      // the reference moves
+            out->leaves[i].data = next.leaves[i].data; // the reference moves
             out->leaves[i].owner = next.leaves[i].owner;
         }
         ir_eval_scratch_pop(c, mark);

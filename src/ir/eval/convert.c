@@ -86,9 +86,12 @@ static glia_status complex_convert(num_dtype to, void *out, num_dtype from, cons
         uint8_t *at = (uint8_t *)out + i * ir_eval_size(to);
         const double re = creal(z);
         const uint8_t truth = z != 0;
-        if (to == NUM_BOOL) *at = truth;
-        else if (ir_eval_domain_of(to) == IR_EVAL_INT) float_to_int(to, at, NUM_F64, &re, 1);
-        else ir_eval_store_complex(to, at, 1, &z);
+        if (to == NUM_BOOL)
+            *at = truth;
+        else if (ir_eval_domain_of(to) == IR_EVAL_INT)
+            float_to_int(to, at, NUM_F64, &re, 1);
+        else
+            ir_eval_store_complex(to, at, 1, &z);
     }
     return GLIA_OK;
 }
@@ -105,17 +108,24 @@ glia_status ir_eval_convert_lanes(num_dtype to, void *out, num_dtype from, const
            "conversion from %s to %s is not implemented\nhint: it would be two rows of num/dtypes.def with CONV",
            num_dtype_get(from)->name, num_dtype_get(to)->name);
     if (source == IR_EVAL_COMPLEX || target == IR_EVAL_COMPLEX) return complex_convert(to, out, from, in, n);
-    if (source == IR_EVAL_FLOAT && target == IR_EVAL_FLOAT) float_to_float(to, out, from, in, n);
-    else if (source == IR_EVAL_FLOAT) float_to_int(to, out, from, in, n);
-    else if (target == IR_EVAL_FLOAT) int_to_float(to, out, from, in, n);
-    else int_to_int(to, out, from, in, n);
+    if (source == IR_EVAL_FLOAT && target == IR_EVAL_FLOAT)
+        float_to_float(to, out, from, in, n);
+    else if (source == IR_EVAL_FLOAT)
+        float_to_int(to, out, from, in, n);
+    else if (target == IR_EVAL_FLOAT)
+        int_to_float(to, out, from, in, n);
+    else
+        int_to_int(to, out, from, in, n);
     return GLIA_OK;
 }
 
 // ---- reduce-precision ----
-typedef struct float_format { int exponent_bits, mantissa_bits; } float_format;
+typedef struct float_format {
+    int exponent_bits, mantissa_bits;
+} float_format;
 
-// Rounds the mantissa field of `x` (a value of `source`) to nearest even; a carry moves into the exponent, as it should.
+// Rounds the mantissa field of `x` (a value of `source`) to nearest even; a carry moves into the exponent, as it
+// should.
 static uint64_t round_mantissa(float_format source, uint64_t x, int keep)
 {
     if (keep >= source.mantissa_bits) return x;
@@ -154,7 +164,7 @@ glia_status ir_eval_reduce_precision_lanes(const ir_inst *inst, size_t n, const 
 {
     const num_dtype t = inst->shape.dtype;
     const num_dtype wide = t == NUM_F64 ? NUM_F64 : NUM_F32;
-    const float_format source = { num_dtype_get(wide)->exponent_bits, num_dtype_get(wide)->mantissa_bits };
+    const float_format source = {num_dtype_get(wide)->exponent_bits, num_dtype_get(wide)->mantissa_bits};
 
     ENSURE(inst->attrs.exponent_bits >= 1 && inst->attrs.mantissa_bits >= 0, INVALID,
            "asks for %d exponent and %d mantissa bits; there is at least 1 exponent bit and no negative mantissa",
@@ -178,17 +188,22 @@ static void split_element(num_dtype wide, const uint8_t *in, num_dtype narrow, u
     const int w = num_bits(narrow);
     for (int j = 0; j < ratio; j++) {
         const uint64_t part = x >> (j * w) & ((1ull << w) - 1);
-        if (ir_eval_domain_of(narrow) == IR_EVAL_INT) ir_eval_store_int(narrow, out + j, 1, &part);
-        else ir_eval_store_bits(narrow, out + j, part);
+        if (ir_eval_domain_of(narrow) == IR_EVAL_INT)
+            ir_eval_store_int(narrow, out + j, 1, &part);
+        else
+            ir_eval_store_bits(narrow, out + j, part);
     }
 }
 
 static void join_elements(num_dtype narrow, const uint8_t *in, num_dtype wide, uint8_t *out, int ratio)
 {
     uint64_t x = 0;
-    for (int j = 0; j < ratio; j++) x |= ir_eval_load_bits(narrow, in + j) << (j * num_bits(narrow));
-    if (ir_eval_domain_of(wide) == IR_EVAL_INT) ir_eval_store_int(wide, out, 1, &x);
-    else ir_eval_store_bits(wide, out, x);
+    for (int j = 0; j < ratio; j++)
+        x |= ir_eval_load_bits(narrow, in + j) << (j * num_bits(narrow));
+    if (ir_eval_domain_of(wide) == IR_EVAL_INT)
+        ir_eval_store_int(wide, out, 1, &x);
+    else
+        ir_eval_store_bits(wide, out, x);
 }
 
 // Sub-byte elements take a byte each, so their casts regroup bits; all others are the same bytes on both sides.
@@ -204,23 +219,26 @@ glia_status ir_eval_bitcast_convert(ir_eval_context *c, const ir_inst *inst, con
     if (from_bits >= 8 && to_bits >= 8) {
         TRY(ir_eval_bytes(in->shape, &from_bytes));
         TRY(ir_eval_bytes(result->shape, &to_bytes));
-        ENSURE(from_bytes == to_bytes, INVALID, "casts %zu bytes to %zu; a bit cast keeps the size", from_bytes, to_bytes);
+        ENSURE(from_bytes == to_bytes, INVALID, "casts %zu bytes to %zu; a bit cast keeps the size", from_bytes,
+               to_bytes);
         ir_eval_share(result, in);
         return GLIA_OK;
     }
     const int64_t from_count = ir_eval_count(in->shape->rank, in->shape->dims);
     const int64_t to_count = ir_eval_count(result->shape->rank, result->shape->dims);
-    ENSURE((uint64_t)from_count * from_bits == (uint64_t)to_count * to_bits && from_bits <= 64 && to_bits <= 64, INVALID,
-           "casts %" PRId64 " elements of %zu bits to %" PRId64 " of %zu; a bit cast keeps the size", from_count,
-           from_bits, to_count, to_bits);
+    ENSURE((uint64_t)from_count * from_bits == (uint64_t)to_count * to_bits && from_bits <= 64 && to_bits <= 64,
+           INVALID, "casts %" PRId64 " elements of %zu bits to %" PRId64 " of %zu; a bit cast keeps the size",
+           from_count, from_bits, to_count, to_bits);
     TRY(ir_eval_new(c, result));
     const bool splits = from_bits >= to_bits;
     const int ratio = (int)(splits ? from_bits / to_bits : to_bits / from_bits);
     for (int64_t i = 0; i < (splits ? from_count : to_count); i++) {
         const uint8_t *source = (const uint8_t *)in->data + (size_t)i * (splits ? ir_eval_size(from) : (size_t)ratio);
         uint8_t *target = (uint8_t *)result->data + (size_t)i * (splits ? (size_t)ratio : ir_eval_size(to));
-        if (splits) split_element(from, source, to, target, ratio);
-        else join_elements(from, source, to, target, ratio);
+        if (splits)
+            split_element(from, source, to, target, ratio);
+        else
+            join_elements(from, source, to, target, ratio);
     }
     return GLIA_OK;
 }

@@ -15,14 +15,15 @@ typedef enum accumulator { ACC_F32, ACC_F64, ACC_INT, ACC_BOOL, ACC_COMPLEX, ACC
 // ---- a row of the result: acc[N] += a[K] * b[K, N], K ascending ----
 typedef void (*row_fn)(void *acc, const void *a, const void *b, int64_t k_count, int64_t n_count);
 
-#define ROW(name, attributes, type, step)                                                                          \
-    attributes static void name(void *acc_, const void *a_, const void *b_, int64_t k_count, int64_t n_count)      \
-    {                                                                                                              \
-        type *restrict acc = acc_;                                                                                 \
-        const type *restrict a = a_;                                                                               \
-        const type *restrict b = b_;                                                                               \
-        for (int64_t k = 0; k < k_count; k++, b += n_count)                                                        \
-            for (int64_t n = 0; n < n_count; n++) acc[n] = step;                                                   \
+#define ROW(name, attributes, type, step)                                                                              \
+    attributes static void name(void *acc_, const void *a_, const void *b_, int64_t k_count, int64_t n_count)          \
+    {                                                                                                                  \
+        type *restrict acc = acc_;                                                                                     \
+        const type *restrict a = a_;                                                                                   \
+        const type *restrict b = b_;                                                                                   \
+        for (int64_t k = 0; k < k_count; k++, b += n_count)                                                            \
+            for (int64_t n = 0; n < n_count; n++)                                                                      \
+                acc[n] = step;                                                                                         \
     }
 ROW(row_f32, , float, __builtin_fmaf(a[k], b[n], acc[n]))
 ROW(row_f64, , double, __builtin_fma(a[k], b[n], acc[n]))
@@ -34,11 +35,17 @@ ROW(row_complex, , _Complex double, acc[n] + a[k] * b[n])
 #if defined(__x86_64__)
 ROW(row_f32_fma, __attribute__((target("avx2,fma"))), float, __builtin_fmaf(a[k], b[n], acc[n]))
 ROW(row_f64_fma, __attribute__((target("avx2,fma"))), double, __builtin_fma(a[k], b[n], acc[n]))
-static bool host_has_fma(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+static bool host_has_fma(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
 #else
 #define row_f32_fma row_f32
 #define row_f64_fma row_f64
-static bool host_has_fma(void) { return false; }
+static bool host_has_fma(void)
+{
+    return false;
+}
 #endif
 
 static void widen_f32(num_dtype t, const void *p, size_t n, void *out)
@@ -47,7 +54,8 @@ static void widen_f32(num_dtype t, const void *p, size_t n, void *out)
     for (size_t at = 0; at < n; at += IR_EVAL_CHUNK) {
         const size_t m = n - at < IR_EVAL_CHUNK ? n - at : IR_EVAL_CHUNK;
         ir_eval_load_f64(t, (const uint8_t *)p + at * ir_eval_size(t), m, wide);
-        for (size_t i = 0; i < m; i++) ((float *)out)[at + i] = (float)wide[i];
+        for (size_t i = 0; i < m; i++)
+            ((float *)out)[at + i] = (float)wide[i];
     }
 }
 
@@ -56,18 +64,38 @@ static void narrow_f32(num_dtype t, void *p, size_t n, const void *in)
     double wide[IR_EVAL_CHUNK];
     for (size_t at = 0; at < n; at += IR_EVAL_CHUNK) {
         const size_t m = n - at < IR_EVAL_CHUNK ? n - at : IR_EVAL_CHUNK;
-        for (size_t i = 0; i < m; i++) wide[i] = ((const float *)in)[at + i];
+        for (size_t i = 0; i < m; i++)
+            wide[i] = ((const float *)in)[at + i];
         ir_eval_store_f64(t, (uint8_t *)p + at * ir_eval_size(t), m, wide);
     }
 }
 
-static void widen_f64(num_dtype t, const void *p, size_t n, void *out) { ir_eval_load_f64(t, p, n, out); }
-static void narrow_f64(num_dtype t, void *p, size_t n, const void *in) { ir_eval_store_f64(t, p, n, in); }
-static void widen_int(num_dtype t, const void *p, size_t n, void *out) { ir_eval_load_int(t, p, n, out); }
-static void narrow_int(num_dtype t, void *p, size_t n, const void *in) { ir_eval_store_int(t, p, n, in); }
-static void widen_complex(num_dtype t, const void *p, size_t n, void *out) { ir_eval_load_complex(t, p, n, out); }
-static void narrow_complex(num_dtype t, void *p, size_t n, const void *in) { ir_eval_store_complex(t, p, n, in); }
+static void widen_f64(num_dtype t, const void *p, size_t n, void *out)
+{
+    ir_eval_load_f64(t, p, n, out);
+}
+static void narrow_f64(num_dtype t, void *p, size_t n, const void *in)
+{
+    ir_eval_store_f64(t, p, n, in);
+}
+static void widen_int(num_dtype t, const void *p, size_t n, void *out)
+{
+    ir_eval_load_int(t, p, n, out);
+}
+static void narrow_int(num_dtype t, void *p, size_t n, const void *in)
+{
+    ir_eval_store_int(t, p, n, in);
+}
+static void widen_complex(num_dtype t, const void *p, size_t n, void *out)
+{
+    ir_eval_load_complex(t, p, n, out);
+}
+static void narrow_complex(num_dtype t, void *p, size_t n, const void *in)
+{
+    ir_eval_store_complex(t, p, n, in);
+}
 
+// clang-format off
 static const struct {
     size_t size;
     row_fn row, row_fma;
@@ -80,6 +108,7 @@ static const struct {
     [ACC_BOOL] = { sizeof(uint64_t), row_bool, row_bool, widen_int, narrow_int },
     [ACC_COMPLEX] = { sizeof(_Complex double), row_complex, row_complex, widen_complex, narrow_complex },
 };
+// clang-format on
 
 static glia_status choose_accumulator(const ir_eval_context *c, num_dtype lhs, num_dtype rhs, num_dtype result,
                                       accumulator *out)
@@ -89,20 +118,25 @@ static glia_status choose_accumulator(const ir_eval_context *c, num_dtype lhs, n
     const bool wide_ints = (l == IR_EVAL_INT && num_bits(lhs) > 16) || (r == IR_EVAL_INT && num_bits(rhs) > 16);
     bool defined = l != IR_EVAL_NONE && r != IR_EVAL_NONE;
 
-    if (o == IR_EVAL_COMPLEX) *out = ACC_COMPLEX;
-    else if (o == IR_EVAL_FLOAT) *out = has_f64 || wide_ints || c->options.precise ? ACC_F64 : ACC_F32;
-    else *out = result == NUM_BOOL ? ACC_BOOL : ACC_INT;
+    if (o == IR_EVAL_COMPLEX)
+        *out = ACC_COMPLEX;
+    else if (o == IR_EVAL_FLOAT)
+        *out = has_f64 || wide_ints || c->options.precise ? ACC_F64 : ACC_F32;
+    else
+        *out = result == NUM_BOOL ? ACC_BOOL : ACC_INT;
     if (o == IR_EVAL_FLOAT) defined = defined && l != IR_EVAL_COMPLEX && r != IR_EVAL_COMPLEX;
     if (o == IR_EVAL_INT) defined = defined && l == IR_EVAL_INT && r == IR_EVAL_INT;
-    ENSURE(defined && o != IR_EVAL_NONE, UNSUPPORTED, "dot of %s and %s to %s is not defined\nhint: convert an operand first",
-           num_dtype_get(lhs)->name, num_dtype_get(rhs)->name, num_dtype_get(result)->name);
+    ENSURE(defined && o != IR_EVAL_NONE, UNSUPPORTED,
+           "dot of %s and %s to %s is not defined\nhint: convert an operand first", num_dtype_get(lhs)->name,
+           num_dtype_get(rhs)->name, num_dtype_get(result)->name);
     return GLIA_OK;
 }
 
 // ---- bringing an operand to order ----
 static void append(int64_t *order, int *count, ir_dims dims)
 {
-    for (int i = 0; i < dims.count; i++) order[(*count)++] = dims.items[i];
+    for (int i = 0; i < dims.count; i++)
+        order[(*count)++] = dims.items[i];
 }
 
 static void append_free(int64_t *order, int *count, int rank, ir_dims batch, ir_dims contract)
@@ -112,7 +146,8 @@ static void append_free(int64_t *order, int *count, int rank, ir_dims batch, ir_
 }
 
 // The operand's elements with its dims in `order`, widened.
-static glia_status arrange(ir_eval_context *c, const ir_eval_array *in, const int64_t *order, accumulator acc, void **out)
+static glia_status arrange(ir_eval_context *c, const ir_eval_array *in, const int64_t *order, accumulator acc,
+                           void **out)
 {
     const int rank = in->shape->rank;
     const size_t n = (size_t)ir_eval_count(rank, in->shape->dims), size = ir_eval_size(in->shape->dtype);
@@ -144,16 +179,17 @@ static int64_t product_of(const ir_shape *s, const int64_t *order, int from, int
     uint64_t n = 1;
     for (int i = from; i < to; i++)
         if (s->dims[order[i]] == 0) return 0;
-    for (int i = from; i < to; i++) n *= (uint64_t)s->dims[order[i]];
+    for (int i = from; i < to; i++)
+        n *= (uint64_t)s->dims[order[i]];
     return (int64_t)n;
 }
 
 // An operand in order: the batch dims, then two groups split at `middle`.
 typedef struct operand {
     const ir_eval_array *array;
-    int64_t *order;             // [rank]
-    int batch, middle;          // where the groups end
-    void *wide;                 // the elements in that order, in the accumulator's type
+    int64_t *order;    // [rank]
+    int batch, middle; // where the groups end
+    void *wide;        // the elements in that order, in the accumulator's type
 } operand;
 
 static glia_status operand_open(ir_eval_context *c, const ir_eval_array *in, accumulator acc, ir_dims batch,
@@ -161,15 +197,19 @@ static glia_status operand_open(ir_eval_context *c, const ir_eval_array *in, acc
 {
     int count = 0;
 
-    *out = (operand){ .array = in };
+    *out = (operand){.array = in};
     TRY(ir_eval_scratch(c, (size_t)in->shape->rank, sizeof *out->order, &out->order));
     append(out->order, &count, batch);
     out->batch = count;
-    if (contract_first) append(out->order, &count, contract);
-    else append_free(out->order, &count, in->shape->rank, batch, contract);
+    if (contract_first)
+        append(out->order, &count, contract);
+    else
+        append_free(out->order, &count, in->shape->rank, batch, contract);
     out->middle = count;
-    if (contract_first) append_free(out->order, &count, in->shape->rank, batch, contract);
-    else append(out->order, &count, contract);
+    if (contract_first)
+        append_free(out->order, &count, in->shape->rank, batch, contract);
+    else
+        append(out->order, &count, contract);
     return arrange(c, in, out->order, acc, &out->wide);
 }
 

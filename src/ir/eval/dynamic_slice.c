@@ -41,8 +41,8 @@ glia_status ir_eval_dynamic_slice(ir_eval_context *c, const ir_inst *inst, const
     TRY(ir_eval_scratch(c, (size_t)s->rank, sizeof *to, &to));
     ir_eval_strides(s->rank, s->dims, to);
     TRY(find_window(c, in->shape, s->dims, operands + 1, &from, &first));
-    ir_eval_copy_strided(out->leaves[0].data, to, (const uint8_t *)in->data + (size_t)first * size, from, s->rank, s->dims,
-                         size);
+    ir_eval_copy_strided(out->leaves[0].data, to, (const uint8_t *)in->data + (size_t)first * size, from, s->rank,
+                         s->dims, size);
     return GLIA_OK;
 }
 

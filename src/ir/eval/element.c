@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads and stores: between a dtype's stored bits and the domain in which it is computed (fp64, 64-bit integers, fp64
-// pairs). Widening is exact but for 64-bit integers as fp64; narrowing rounds as eval.h says. Buffers need no alignment:
-// inputs come from callers. Not a converter between dtypes: that is convert.c.
+// pairs). Widening is exact but for 64-bit integers as fp64; narrowing rounds as eval.h says. Buffers need no
+// alignment: inputs come from callers. Not a converter between dtypes: that is convert.c.
 #include "ir/eval/eval.h"
 
 #include <complex.h>
@@ -11,12 +11,16 @@
 ir_eval_domain ir_eval_domain_of(num_dtype t)
 {
     switch ((num_kind)num_dtype_get(t)->kind) {
-    case NUM_KIND_FLOAT: return num_can_convert(t) ? IR_EVAL_FLOAT : IR_EVAL_NONE;
+    case NUM_KIND_FLOAT:
+        return num_can_convert(t) ? IR_EVAL_FLOAT : IR_EVAL_NONE;
     case NUM_KIND_SIGNED:
     case NUM_KIND_UNSIGNED:
-    case NUM_KIND_BOOL: return IR_EVAL_INT;
-    case NUM_KIND_COMPLEX: return IR_EVAL_COMPLEX;
-    case NUM_KIND_SCALE: return IR_EVAL_NONE;
+    case NUM_KIND_BOOL:
+        return IR_EVAL_INT;
+    case NUM_KIND_COMPLEX:
+        return IR_EVAL_COMPLEX;
+    case NUM_KIND_SCALE:
+        return IR_EVAL_NONE;
     }
     return IR_EVAL_NONE;
 }
@@ -42,7 +46,7 @@ void ir_eval_store_bits(num_dtype t, void *p, uint64_t bits)
 ir_eval_int_type ir_eval_int_type_of(num_dtype t)
 {
     const num_dtype_info *info = num_dtype_get(t);
-    return (ir_eval_int_type){ info->kind == NUM_KIND_BOOL ? 1 : info->bits, info->kind == NUM_KIND_SIGNED };
+    return (ir_eval_int_type){info->kind == NUM_KIND_BOOL ? 1 : info->bits, info->kind == NUM_KIND_SIGNED};
 }
 
 static uint64_t extend(ir_eval_int_type t, uint64_t x)
@@ -102,7 +106,8 @@ static void load_float(num_dtype t, const void *p, size_t n, double *out)
     for (size_t at = 0; at < n; at += IR_EVAL_CHUNK) {
         const size_t m = n - at < IR_EVAL_CHUNK ? n - at : IR_EVAL_CHUNK;
         num_convert(NUM_F32, wide, t, (const uint8_t *)p + at * size, m);
-        for (size_t i = 0; i < m; i++) out[at + i] = wide[i];
+        for (size_t i = 0; i < m; i++)
+            out[at + i] = wide[i];
     }
 }
 
@@ -143,9 +148,12 @@ void ir_eval_store_f64(num_dtype t, void *p, size_t n, const double *in)
     }
     for (size_t at = 0; at < n; at += IR_EVAL_CHUNK) {
         const size_t m = n - at < IR_EVAL_CHUNK ? n - at : IR_EVAL_CHUNK;
-        for (size_t i = 0; i < m; i++) narrow[i] = narrow_f32(in[at + i]);
-        if (t == NUM_F32) memcpy((uint8_t *)p + at * size, narrow, 4 * m);
-        else num_convert(t, (uint8_t *)p + at * size, NUM_F32, narrow, m);
+        for (size_t i = 0; i < m; i++)
+            narrow[i] = narrow_f32(in[at + i]);
+        if (t == NUM_F32)
+            memcpy((uint8_t *)p + at * size, narrow, 4 * m);
+        else
+            num_convert(t, (uint8_t *)p + at * size, NUM_F32, narrow, m);
     }
 }
 
@@ -153,10 +161,12 @@ void ir_eval_load_complex(num_dtype t, const void *p, size_t n, _Complex double 
 {
     for (size_t i = 0; i < n; i++) {
         const uint8_t *at = (const uint8_t *)p + i * ir_eval_size(t);
-        double parts[2] = { 0, 0 };
-        if (ir_eval_domain_of(t) != IR_EVAL_COMPLEX) ir_eval_load_f64(t, at, 1, parts);
-        else ir_eval_load_f64(t == NUM_C64 ? NUM_F32 : NUM_F64, at, 2, parts);
-        out[i] = CMPLX(parts[0], parts[1]);
+        double parts[2] = {0, 0};
+        if (ir_eval_domain_of(t) != IR_EVAL_COMPLEX)
+            ir_eval_load_f64(t, at, 1, parts);
+        else
+            ir_eval_load_f64(t == NUM_C64 ? NUM_F32 : NUM_F64, at, 2, parts);
+        out[i] = ir_eval_complex(parts[0], parts[1]);
     }
 }
 
@@ -165,9 +175,11 @@ void ir_eval_store_complex(num_dtype t, void *p, size_t n, const _Complex double
 {
     for (size_t i = 0; i < n; i++) {
         uint8_t *at = (uint8_t *)p + i * ir_eval_size(t);
-        const double parts[2] = { creal(in[i]), cimag(in[i]) };
-        if (ir_eval_domain_of(t) != IR_EVAL_COMPLEX) ir_eval_store_f64(t, at, 1, parts);
-        else ir_eval_store_f64(t == NUM_C64 ? NUM_F32 : NUM_F64, at, 2, parts);
+        const double parts[2] = {creal(in[i]), cimag(in[i])};
+        if (ir_eval_domain_of(t) != IR_EVAL_COMPLEX)
+            ir_eval_store_f64(t, at, 1, parts);
+        else
+            ir_eval_store_f64(t == NUM_C64 ? NUM_F32 : NUM_F64, at, 2, parts);
     }
 }
 

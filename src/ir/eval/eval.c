@@ -15,7 +15,7 @@ static size_t host_memory(void)
 
 static glia_status shapes_differ(const ir_inst *parameter, int leaf, const ir_shape *got, const ir_shape *want)
 {
-    AUTO_VALUE(glia_strbuf) text = { 0 };
+    AUTO_VALUE(glia_strbuf) text = {0};
 
     glia_put(&text, "has shape ");
     ir_shape_print(&text, got);
@@ -41,7 +41,8 @@ static glia_status bind_inputs(ir_eval_context *c, const ir_value *inputs, int i
     const ir_computation *entry = c->module->entry;
     int want = 0, at = 0;
 
-    for (uint32_t p = 0; p < entry->params.count; p++) want += ir_shape_leaves(&entry->params.items[p]->shape);
+    for (uint32_t p = 0; p < entry->params.count; p++)
+        want += ir_shape_leaves(&entry->params.items[p]->shape);
     ENSURE(want == input_count, INVALID, "module '%s' takes %d inputs, got %d", c->module->name, want, input_count);
     TRY(ir_eval_scratch(c, entry->params.count, sizeof **out, out));
     for (uint32_t p = 0; p < entry->params.count; p++) {
@@ -81,7 +82,7 @@ static glia_status evaluate(ir_eval_context *c, const ir_value *inputs, int inpu
 glia_status ir_eval(const ir_module *m, const ir_value *inputs, int input_count, glia_arena *arena,
                     const ir_eval_options *options, ir_value **out, int *out_count)
 {
-    ir_eval_context c = { .module = m };
+    ir_eval_context c = {.module = m};
 
     *out = NULL;
     *out_count = 0;

@@ -18,7 +18,8 @@ static void leaf_shapes(const ir_shape *shape, ir_eval_array *leaves, int *at)
         leaves[(*at)++].shape = shape;
         return;
     }
-    for (int i = 0; i < shape->tuple_size; i++) leaf_shapes(&shape->elements[i], leaves, at);
+    for (int i = 0; i < shape->tuple_size; i++)
+        leaf_shapes(&shape->elements[i], leaves, at);
 }
 
 glia_status ir_eval_value_new(ir_eval_context *c, const ir_shape *shape, ir_eval_value *out)
@@ -40,7 +41,8 @@ static glia_status last_uses(ir_eval_context *c, const ir_computation *computati
     for (uint32_t i = 0; i < computation->insts.count; i++) {
         const ir_inst *inst = computation->insts.items[i];
         last[i] = (int)i;
-        for (int k = 0; k < inst->operand_count; k++) last[inst->operands[k]->id] = (int)i;
+        for (int k = 0; k < inst->operand_count; k++)
+            last[inst->operands[k]->id] = (int)i;
     }
     last[computation->root->id] = INT32_MAX;
     *out = last;
@@ -64,7 +66,8 @@ static glia_status step(ir_eval_context *c, const ir_inst *inst, ir_eval_value *
     TRY(ir_eval_value_new(c, &inst->shape, &values[inst->id]));
     ir_eval_buffer *mark = c->scratch;
     TRY(ir_eval_scratch(c, (size_t)inst->operand_count, sizeof *operands, &operands));
-    for (int i = 0; i < inst->operand_count; i++) operands[i] = values[inst->operands[i]->id];
+    for (int i = 0; i < inst->operand_count; i++)
+        operands[i] = values[inst->operands[i]->id];
     TRY(eval_table[inst->op](c, inst, operands, &values[inst->id]));
     ir_eval_scratch_pop(c, mark);
     for (int i = 0; i < inst->operand_count; i++)
@@ -85,7 +88,8 @@ static glia_status run(ir_eval_context *c, const ir_computation *computation, ir
         TRY(place(c, inst, step(c, inst, values, last)));
     }
     const ir_eval_value *root = &values[computation->root->id];
-    for (int i = 0; i < root->count; i++) out->leaves[i] = root->leaves[i];     // the reference moves out
+    for (int i = 0; i < root->count; i++)
+        out->leaves[i] = root->leaves[i]; // the reference moves out
     return GLIA_OK;
 }
 
@@ -95,8 +99,9 @@ glia_status ir_eval_computation(ir_eval_context *c, const ir_computation *comput
     const ir_eval_value *outer = c->args;
     ir_eval_buffer *mark = c->scratch;
 
-    ENSURE(c->depth < DEPTH_MAX, INVALID, "computation '%s' is nested %d deep, at most %d are\nhint: does it call itself?",
-           computation->name, c->depth + 1, DEPTH_MAX);
+    ENSURE(c->depth < DEPTH_MAX, INVALID,
+           "computation '%s' is nested %d deep, at most %d are\nhint: does it call itself?", computation->name,
+           c->depth + 1, DEPTH_MAX);
     c->depth++;
     c->args = args;
     TRY(run(c, computation, out));

@@ -9,20 +9,23 @@ typedef struct gathering {
     const ir_inst *inst;
     const ir_eval_array *operand, *indices;
     int batch_rank, window_rank;
-    int64_t *batch_dims, *batch_index, *batch_strides;              // of the result
-    int64_t *window_dims, *window_from, *window_to;                 // sizes; strides in the operand and in the result
+    int64_t *batch_dims, *batch_index, *batch_strides; // of the result
+    int64_t *window_dims, *window_from, *window_to;    // sizes; strides in the operand and in the result
     int64_t *operand_strides, *indices_strides, *result_strides, *start;
 } gathering;
 
 static glia_status open_gathering(ir_eval_context *c, const ir_shape *result, gathering *g)
 {
     const size_t rank = (size_t)result->rank, operand_rank = (size_t)g->operand->shape->rank;
-    const struct { int64_t **array; size_t count; } arrays[] = {
-        { &g->batch_dims, rank },           { &g->batch_index, rank },
-        { &g->batch_strides, rank },        { &g->result_strides, rank },
-        { &g->window_dims, operand_rank },  { &g->window_from, operand_rank },
-        { &g->window_to, operand_rank },    { &g->operand_strides, operand_rank },
-        { &g->start, operand_rank },        { &g->indices_strides, (size_t)g->indices->shape->rank },
+    const struct {
+        int64_t **array;
+        size_t count;
+    } arrays[] = {
+        {&g->batch_dims, rank},          {&g->batch_index, rank},
+        {&g->batch_strides, rank},       {&g->result_strides, rank},
+        {&g->window_dims, operand_rank}, {&g->window_from, operand_rank},
+        {&g->window_to, operand_rank},   {&g->operand_strides, operand_rank},
+        {&g->start, operand_rank},       {&g->indices_strides, (size_t)g->indices->shape->rank},
     };
 
     for (size_t i = 0; i < COUNT_OF(arrays); i++)
@@ -86,7 +89,7 @@ static void find_start(gathering *g)
 
 glia_status ir_eval_gather(ir_eval_context *c, const ir_inst *inst, const ir_eval_value *operands, ir_eval_value *out)
 {
-    gathering g = { .inst = inst, .operand = &operands[0].leaves[0], .indices = &operands[1].leaves[0] };
+    gathering g = {.inst = inst, .operand = &operands[0].leaves[0], .indices = &operands[1].leaves[0]};
     ir_eval_array *result = &out->leaves[0];
     const size_t size = ir_eval_size(inst->shape.dtype);
 

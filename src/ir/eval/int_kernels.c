@@ -5,9 +5,18 @@
 // a negative power is 0 but for the bases 1 and -1. On bool, add is or and multiply is and.
 #include "ir/eval/eval.h"
 
-static uint64_t i_abs(ir_eval_int_type t, uint64_t x) { return t.is_signed && (int64_t)x < 0 ? 0 - x : x; }
-static uint64_t i_negate(ir_eval_int_type t, uint64_t x) { return 0 - x; }
-static uint64_t i_not(ir_eval_int_type t, uint64_t x) { return ~x; }
+static uint64_t i_abs(ir_eval_int_type t, uint64_t x)
+{
+    return t.is_signed && (int64_t)x < 0 ? 0 - x : x;
+}
+static uint64_t i_negate(ir_eval_int_type t, uint64_t x)
+{
+    return 0 - x;
+}
+static uint64_t i_not(ir_eval_int_type t, uint64_t x)
+{
+    return ~x;
+}
 
 static uint64_t i_sign(ir_eval_int_type t, uint64_t x)
 {
@@ -15,16 +24,36 @@ static uint64_t i_sign(ir_eval_int_type t, uint64_t x)
     return x != 0;
 }
 
+// clang-format off
 static const ir_eval_int_unary unary_table[IR_OP_COUNT] = {
     [IR_ABS] = i_abs, [IR_NEGATE] = i_negate, [IR_NOT] = i_not, [IR_SIGN] = i_sign,
 };
+// clang-format on
 
-static uint64_t i_add(ir_eval_int_type t, uint64_t x, uint64_t y) { return x + y; }
-static uint64_t i_subtract(ir_eval_int_type t, uint64_t x, uint64_t y) { return x - y; }
-static uint64_t i_multiply(ir_eval_int_type t, uint64_t x, uint64_t y) { return x * y; }
-static uint64_t i_and(ir_eval_int_type t, uint64_t x, uint64_t y) { return x & y; }
-static uint64_t i_or(ir_eval_int_type t, uint64_t x, uint64_t y) { return x | y; }
-static uint64_t i_xor(ir_eval_int_type t, uint64_t x, uint64_t y) { return x ^ y; }
+static uint64_t i_add(ir_eval_int_type t, uint64_t x, uint64_t y)
+{
+    return x + y;
+}
+static uint64_t i_subtract(ir_eval_int_type t, uint64_t x, uint64_t y)
+{
+    return x - y;
+}
+static uint64_t i_multiply(ir_eval_int_type t, uint64_t x, uint64_t y)
+{
+    return x * y;
+}
+static uint64_t i_and(ir_eval_int_type t, uint64_t x, uint64_t y)
+{
+    return x & y;
+}
+static uint64_t i_or(ir_eval_int_type t, uint64_t x, uint64_t y)
+{
+    return x | y;
+}
+static uint64_t i_xor(ir_eval_int_type t, uint64_t x, uint64_t y)
+{
+    return x ^ y;
+}
 
 static uint64_t i_divide(ir_eval_int_type t, uint64_t x, uint64_t y)
 {
@@ -54,12 +83,27 @@ static uint64_t i_power(ir_eval_int_type t, uint64_t x, uint64_t y)
     return result;
 }
 
-static bool i_less(ir_eval_int_type t, uint64_t x, uint64_t y) { return t.is_signed ? (int64_t)x < (int64_t)y : x < y; }
-static uint64_t i_maximum(ir_eval_int_type t, uint64_t x, uint64_t y) { return i_less(t, x, y) ? y : x; }
-static uint64_t i_minimum(ir_eval_int_type t, uint64_t x, uint64_t y) { return i_less(t, y, x) ? y : x; }
+static bool i_less(ir_eval_int_type t, uint64_t x, uint64_t y)
+{
+    return t.is_signed ? (int64_t)x < (int64_t)y : x < y;
+}
+static uint64_t i_maximum(ir_eval_int_type t, uint64_t x, uint64_t y)
+{
+    return i_less(t, x, y) ? y : x;
+}
+static uint64_t i_minimum(ir_eval_int_type t, uint64_t x, uint64_t y)
+{
+    return i_less(t, y, x) ? y : x;
+}
 
-static uint64_t low_bits(ir_eval_int_type t, uint64_t x) { return x << (64 - t.bits) >> (64 - t.bits); }
-static bool shifts_out(ir_eval_int_type t, uint64_t amount) { return low_bits(t, amount) >= (uint64_t)t.bits; }
+static uint64_t low_bits(ir_eval_int_type t, uint64_t x)
+{
+    return x << (64 - t.bits) >> (64 - t.bits);
+}
+static bool shifts_out(ir_eval_int_type t, uint64_t amount)
+{
+    return low_bits(t, amount) >= (uint64_t)t.bits;
+}
 
 static uint64_t i_shift_left(ir_eval_int_type t, uint64_t x, uint64_t y)
 {
@@ -95,7 +139,10 @@ static const ir_eval_int_binary binary_table[IR_OP_COUNT] = {
     [IR_SHIFT_RIGHT_ARITH] = i_shift_right_arith,
 };
 
-ir_eval_int_unary ir_eval_int_unary_of(ir_op op) { return unary_table[op]; }
+ir_eval_int_unary ir_eval_int_unary_of(ir_op op)
+{
+    return unary_table[op];
+}
 
 ir_eval_int_binary ir_eval_int_binary_of(ir_op op, bool is_bool)
 {

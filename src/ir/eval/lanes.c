@@ -13,21 +13,24 @@ static void load_f64(const ir_eval_lane *l, int64_t at, int m, double *out)
 {
     const uint8_t *p = (const uint8_t *)l->data + (l->scalar ? 0 : (size_t)at * ir_eval_size(l->dtype));
     ir_eval_load_f64(l->dtype, p, l->scalar ? 1 : (size_t)m, out);
-    for (int i = 1; l->scalar && i < m; i++) out[i] = out[0];
+    for (int i = 1; l->scalar && i < m; i++)
+        out[i] = out[0];
 }
 
 static void load_int(const ir_eval_lane *l, int64_t at, int m, uint64_t *out)
 {
     const uint8_t *p = (const uint8_t *)l->data + (l->scalar ? 0 : (size_t)at * ir_eval_size(l->dtype));
     ir_eval_load_int(l->dtype, p, l->scalar ? 1 : (size_t)m, out);
-    for (int i = 1; l->scalar && i < m; i++) out[i] = out[0];
+    for (int i = 1; l->scalar && i < m; i++)
+        out[i] = out[0];
 }
 
 static void load_complex(const ir_eval_lane *l, int64_t at, int m, _Complex double *out)
 {
     const uint8_t *p = (const uint8_t *)l->data + (l->scalar ? 0 : (size_t)at * ir_eval_size(l->dtype));
     ir_eval_load_complex(l->dtype, p, l->scalar ? 1 : (size_t)m, out);
-    for (int i = 1; l->scalar && i < m; i++) out[i] = out[0];
+    for (int i = 1; l->scalar && i < m; i++)
+        out[i] = out[0];
 }
 
 static const void *element(const ir_eval_lane *l, int64_t i)
@@ -50,7 +53,8 @@ static void flip_sign(const ir_inst *inst, int64_t at, int m, const ir_eval_lane
     const uint64_t sign = 1ull << (num_bits(in->dtype) - 1);
     for (int i = 0; i < m; i++) {
         const uint64_t x = ir_eval_load_bits(in->dtype, element(in, at + i));
-        ir_eval_store_bits(in->dtype, out + (size_t)i * ir_eval_size(in->dtype), inst->op == IR_ABS ? x & ~sign : x ^ sign);
+        ir_eval_store_bits(in->dtype, out + (size_t)i * ir_eval_size(in->dtype),
+                           inst->op == IR_ABS ? x & ~sign : x ^ sign);
     }
 }
 
@@ -65,7 +69,8 @@ static glia_status unary_float(const ir_inst *inst, int64_t at, int m, const ir_
     }
     if (!f) return unsupported(inst, in->dtype);
     load_f64(in, at, m, x);
-    for (int i = 0; i < m; i++) x[i] = f(x[i]);
+    for (int i = 0; i < m; i++)
+        x[i] = f(x[i]);
     ir_eval_store_f64(in->dtype, out, (size_t)m, x);
     return GLIA_OK;
 }
@@ -78,7 +83,8 @@ static glia_status unary_int(const ir_inst *inst, int64_t at, int m, const ir_ev
 
     if (!f) return unsupported(inst, in->dtype);
     load_int(in, at, m, x);
-    for (int i = 0; i < m; i++) x[i] = f(t, x[i]);
+    for (int i = 0; i < m; i++)
+        x[i] = f(t, x[i]);
     ir_eval_store_int(in->dtype, out, (size_t)m, x);
     return GLIA_OK;
 }
@@ -90,7 +96,8 @@ static glia_status unary_complex(const ir_inst *inst, int64_t at, int m, const i
 
     if (!f) return unsupported(inst, in->dtype);
     load_complex(in, at, m, x);
-    for (int i = 0; i < m; i++) x[i] = f(x[i]);
+    for (int i = 0; i < m; i++)
+        x[i] = f(x[i]);
     ir_eval_store_complex(inst->shape.dtype, out, (size_t)m, x);
     return GLIA_OK;
 }
@@ -98,10 +105,14 @@ static glia_status unary_complex(const ir_inst *inst, int64_t at, int m, const i
 static glia_status lanes_unary(const ir_inst *inst, int64_t at, int m, const ir_eval_lane *in, void *out)
 {
     switch (ir_eval_domain_of(in->dtype)) {
-    case IR_EVAL_FLOAT: return unary_float(inst, at, m, in, out);
-    case IR_EVAL_INT: return unary_int(inst, at, m, in, out);
-    case IR_EVAL_COMPLEX: return unary_complex(inst, at, m, in, out);
-    case IR_EVAL_NONE: break;
+    case IR_EVAL_FLOAT:
+        return unary_float(inst, at, m, in, out);
+    case IR_EVAL_INT:
+        return unary_int(inst, at, m, in, out);
+    case IR_EVAL_COMPLEX:
+        return unary_complex(inst, at, m, in, out);
+    case IR_EVAL_NONE:
+        break;
     }
     return unsupported(inst, in->dtype);
 }
@@ -112,7 +123,8 @@ static glia_status lanes_is_finite(const ir_inst *inst, int64_t at, int m, const
 
     if (ir_eval_domain_of(in->dtype) != IR_EVAL_FLOAT) return unsupported(inst, in->dtype);
     load_f64(in, at, m, x);
-    for (int i = 0; i < m; i++) ((uint8_t *)out)[i] = isfinite(x[i]);
+    for (int i = 0; i < m; i++)
+        ((uint8_t *)out)[i] = isfinite(x[i]);
     return GLIA_OK;
 }
 
@@ -136,7 +148,8 @@ static glia_status binary_float(const ir_inst *inst, int64_t at, int m, const ir
     if (!f) return unsupported(inst, in->dtype);
     load_f64(&in[0], at, m, x);
     load_f64(&in[1], at, m, y);
-    for (int i = 0; i < m; i++) x[i] = f(x[i], y[i]);
+    for (int i = 0; i < m; i++)
+        x[i] = f(x[i], y[i]);
     ir_eval_store_f64(in->dtype, out, (size_t)m, x);
     return GLIA_OK;
 }
@@ -150,7 +163,8 @@ static glia_status binary_int(const ir_inst *inst, int64_t at, int m, const ir_e
     if (!f) return unsupported(inst, in->dtype);
     load_int(&in[0], at, m, x);
     load_int(&in[1], at, m, y);
-    for (int i = 0; i < m; i++) x[i] = f(t, x[i], y[i]);
+    for (int i = 0; i < m; i++)
+        x[i] = f(t, x[i], y[i]);
     ir_eval_store_int(in->dtype, out, (size_t)m, x);
     return GLIA_OK;
 }
@@ -163,7 +177,8 @@ static glia_status binary_complex(const ir_inst *inst, int64_t at, int m, const 
     if (!f) return unsupported(inst, in->dtype);
     load_complex(&in[0], at, m, x);
     load_complex(&in[1], at, m, y);
-    for (int i = 0; i < m; i++) x[i] = f(x[i], y[i]);
+    for (int i = 0; i < m; i++)
+        x[i] = f(x[i], y[i]);
     ir_eval_store_complex(in->dtype, out, (size_t)m, x);
     return GLIA_OK;
 }
@@ -171,10 +186,14 @@ static glia_status binary_complex(const ir_inst *inst, int64_t at, int m, const 
 static glia_status lanes_binary(const ir_inst *inst, int64_t at, int m, const ir_eval_lane *in, void *out)
 {
     switch (ir_eval_domain_of(in->dtype)) {
-    case IR_EVAL_FLOAT: return binary_float(inst, at, m, in, out);
-    case IR_EVAL_INT: return binary_int(inst, at, m, in, out);
-    case IR_EVAL_COMPLEX: return binary_complex(inst, at, m, in, out);
-    case IR_EVAL_NONE: break;
+    case IR_EVAL_FLOAT:
+        return binary_float(inst, at, m, in, out);
+    case IR_EVAL_INT:
+        return binary_int(inst, at, m, in, out);
+    case IR_EVAL_COMPLEX:
+        return binary_complex(inst, at, m, in, out);
+    case IR_EVAL_NONE:
+        break;
     }
     return unsupported(inst, in->dtype);
 }
@@ -186,12 +205,18 @@ enum { UNORDERED = 2 };
 static bool direction_holds(ir_compare_direction d, int order)
 {
     switch (d) {
-    case IR_EQ: return order == 0;
-    case IR_NE: return order != 0;
-    case IR_GE: return order == 0 || order == 1;
-    case IR_GT: return order == 1;
-    case IR_LE: return order == 0 || order == -1;
-    case IR_LT: return order == -1;
+    case IR_EQ:
+        return order == 0;
+    case IR_NE:
+        return order != 0;
+    case IR_GE:
+        return order == 0 || order == 1;
+    case IR_GT:
+        return order == 1;
+    case IR_LE:
+        return order == 0 || order == -1;
+    case IR_LT:
+        return order == -1;
     }
     return false;
 }
@@ -247,7 +272,8 @@ static glia_status lanes_compare(const ir_inst *inst, int64_t at, int m, const i
     if (domain == IR_EVAL_INT) order = order_int;
     if (domain == IR_EVAL_COMPLEX && !ordered) order = order_complex;
     if (!order) return unsupported(inst, in->dtype);
-    for (int i = 0; i < m; i++) ((uint8_t *)out)[i] = direction_holds(inst->attrs.direction, order(in, at + i));
+    for (int i = 0; i < m; i++)
+        ((uint8_t *)out)[i] = direction_holds(inst->attrs.direction, order(in, at + i));
     return GLIA_OK;
 }
 
@@ -270,21 +296,24 @@ static glia_status clamp_float(int64_t at, int m, const ir_eval_lane *in, void *
     load_f64(&in[0], at, m, low);
     load_f64(&in[1], at, m, x);
     load_f64(&in[2], at, m, high);
-    for (int i = 0; i < m; i++) x[i] = min(max(x[i], low[i]), high[i]);
+    for (int i = 0; i < m; i++)
+        x[i] = min(max(x[i], low[i]), high[i]);
     ir_eval_store_f64(in[1].dtype, out, (size_t)m, x);
     return GLIA_OK;
 }
 
 static glia_status clamp_int(int64_t at, int m, const ir_eval_lane *in, void *out)
 {
-    const ir_eval_int_binary max = ir_eval_int_binary_of(IR_MAXIMUM, false), min = ir_eval_int_binary_of(IR_MINIMUM, false);
+    const ir_eval_int_binary max = ir_eval_int_binary_of(IR_MAXIMUM, false),
+                             min = ir_eval_int_binary_of(IR_MINIMUM, false);
     const ir_eval_int_type t = ir_eval_int_type_of(in[1].dtype);
     uint64_t low[IR_EVAL_CHUNK], x[IR_EVAL_CHUNK], high[IR_EVAL_CHUNK];
 
     load_int(&in[0], at, m, low);
     load_int(&in[1], at, m, x);
     load_int(&in[2], at, m, high);
-    for (int i = 0; i < m; i++) x[i] = min(t, max(t, x[i], low[i]), high[i]);
+    for (int i = 0; i < m; i++)
+        x[i] = min(t, max(t, x[i], low[i]), high[i]);
     ir_eval_store_int(in[1].dtype, out, (size_t)m, x);
     return GLIA_OK;
 }
@@ -298,10 +327,12 @@ static glia_status lanes_clamp(const ir_inst *inst, int64_t at, int m, const ir_
 }
 
 // ---- dispatch: a few ops have their own lanes, the rest go by class ----
+// clang-format off
 static const lanes_fn special_table[IR_OP_COUNT] = {
     [IR_IS_FINITE] = lanes_is_finite, [IR_CONVERT] = lanes_convert, [IR_REDUCE_PRECISION] = lanes_reduce_precision,
     [IR_COMPARE] = lanes_compare,     [IR_SELECT] = lanes_select,   [IR_CLAMP] = lanes_clamp,
 };
+// clang-format on
 
 glia_status ir_eval_lanes(const ir_inst *inst, int64_t n, const ir_eval_lane *in, void *out)
 {

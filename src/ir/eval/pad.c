@@ -11,7 +11,7 @@ static void surviving(int64_t low, int64_t interior, int64_t operand, int64_t re
 {
     const __int128 step = (__int128)interior + 1;
     const __int128 begin = low < 0 ? (-(__int128)low + step - 1) / step : 0;
-    const __int128 room = (__int128)result - 1 - low;       // largest i * step that still fits
+    const __int128 room = (__int128)result - 1 - low; // largest i * step that still fits
     __int128 end = room < 0 ? 0 : room / step + 1;
 
     if (end > operand) end = operand;
@@ -24,7 +24,8 @@ static void fill(const ir_eval_array *value, ir_eval_array *result)
 {
     const size_t size = ir_eval_size(result->shape->dtype);
     const int64_t n = ir_eval_count(result->shape->rank, result->shape->dims);
-    for (int64_t i = 0; i < n; i++) memcpy((uint8_t *)result->data + (size_t)i * size, value->data, size);
+    for (int64_t i = 0; i < n; i++)
+        memcpy((uint8_t *)result->data + (size_t)i * size, value->data, size);
 }
 
 glia_status ir_eval_pad(ir_eval_context *c, const ir_inst *inst, const ir_eval_value *operands, ir_eval_value *out)

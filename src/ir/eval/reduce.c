@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { LANES = 256 };       // results that a region works on at a time
+enum { LANES = 256 }; // results that a region works on at a time
 
 static bool is_commutative(ir_op op)
 {
@@ -17,15 +17,18 @@ static bool is_commutative(ir_op op)
 }
 
 // ---- plain: one operand, one commutative op over float, integer or bool ----
-typedef union cell { double f; uint64_t i; } cell;
+typedef union cell {
+    double f;
+    uint64_t i;
+} cell;
 
 typedef struct plain {
     num_dtype dtype;
-    ir_eval_float_binary float_op;      // one of the two is set
+    ir_eval_float_binary float_op; // one of the two is set
     ir_eval_int_binary int_op;
     ir_eval_int_type type;
-    bool round_f32;                     // after each step
-    cell *sums;                         // [results]
+    bool round_f32; // after each step
+    cell *sums;     // [results]
 } plain;
 
 static bool is_plain(const ir_eval_context *c, const ir_inst *inst, const ir_eval_value *operands, plain *out)
@@ -36,7 +39,7 @@ static bool is_plain(const ir_eval_context *c, const ir_inst *inst, const ir_eva
 
     if (inst->operand_count != 2 || !ir_region_is_binary(region, &op) || !is_commutative(op)) return false;
     if (region->root->shape.dtype != t || region->params.items[0]->shape.dtype != t) return false;
-    *out = (plain){ .dtype = t, .type = ir_eval_int_type_of(t) };
+    *out = (plain){.dtype = t, .type = ir_eval_int_type_of(t)};
     out->round_f32 = t != NUM_F64 && !c->options.precise;
     if (ir_eval_domain_of(t) == IR_EVAL_FLOAT) out->float_op = ir_eval_float_binary_of(op);
     if (ir_eval_domain_of(t) == IR_EVAL_INT) out->int_op = ir_eval_int_binary_of(op, t == NUM_BOOL);
@@ -48,11 +51,15 @@ static void plain_load(const plain *p, const void *from, int n, cell *out)
     double f[IR_EVAL_CHUNK];
     uint64_t i[IR_EVAL_CHUNK];
 
-    if (p->float_op) ir_eval_load_f64(p->dtype, from, (size_t)n, f);
-    else ir_eval_load_int(p->dtype, from, (size_t)n, i);
+    if (p->float_op)
+        ir_eval_load_f64(p->dtype, from, (size_t)n, f);
+    else
+        ir_eval_load_int(p->dtype, from, (size_t)n, i);
     for (int k = 0; k < n; k++)
-        if (p->float_op) out[k].f = f[k];
-        else out[k].i = i[k];
+        if (p->float_op)
+            out[k].f = f[k];
+        else
+            out[k].i = i[k];
 }
 
 // The 64-bit maximum of narrow values, and any wrapping sum, is right after the final truncation: the low bits of a
@@ -75,7 +82,8 @@ static void plain_line(const plain *p, const uint8_t *line, int64_t n, cell *sum
     for (int64_t at = 0; at < n; at += IR_EVAL_CHUNK) {
         const int m = n - at < IR_EVAL_CHUNK ? (int)(n - at) : IR_EVAL_CHUNK;
         plain_load(p, line + (size_t)at * ir_eval_size(p->dtype), m, x);
-        for (int i = 0; i < m; i++) plain_step(p, into_one ? sums : sums + at + i, x[i]);
+        for (int i = 0; i < m; i++)
+            plain_step(p, into_one ? sums : sums + at + i, x[i]);
     }
 }
 
@@ -83,8 +91,10 @@ static void plain_store(const plain *p, ir_eval_array *result, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         uint8_t *to = (uint8_t *)result->data + (size_t)i * ir_eval_size(p->dtype);
-        if (p->float_op) ir_eval_store_f64(p->dtype, to, 1, &p->sums[i].f);
-        else ir_eval_store_int(p->dtype, to, 1, &p->sums[i].i);
+        if (p->float_op)
+            ir_eval_store_f64(p->dtype, to, 1, &p->sums[i].f);
+        else
+            ir_eval_store_int(p->dtype, to, 1, &p->sums[i].i);
     }
 }
 
@@ -111,7 +121,8 @@ static glia_status plain_reduce(ir_eval_context *c, const ir_inst *inst, plain *
     TRY(ir_eval_scratch(c, (size_t)rank, sizeof *strides, &strides));
     TRY(ir_eval_scratch(c, (size_t)rank, sizeof *index, &index));
     plain_load(p, init->data, 1, &start);
-    for (int64_t i = 0; i < results; i++) p->sums[i] = start;
+    for (int64_t i = 0; i < results; i++)
+        p->sums[i] = start;
     if (ir_eval_count(rank, in->shape->dims) > 0) {
         const int outer = rank ? rank - 1 : 0;
         const uint8_t *at = in->data;
@@ -128,20 +139,20 @@ static glia_status plain_reduce(ir_eval_context *c, const ir_inst *inst, plain *
 
 // ---- any region: LANES results at a time, all of them one step of their chains at a time ----
 typedef struct reduction {
-    const ir_eval_value *operands;      // [2 * count]: arrays, then inits
+    const ir_eval_value *operands; // [2 * count]: arrays, then inits
     int count;
     ir_eval_value *out;
     ir_eval_region region;
     int kept_rank, reduced_rank;
-    int64_t *kept_dims, *kept_strides, *reduced_dims, *reduced_strides;   // of the operands
+    int64_t *kept_dims, *kept_strides, *reduced_dims, *reduced_strides; // of the operands
     int64_t *kept_index, *reduced_index;
-    int64_t *bases;                     // [LANES]: operand offset of each lane's first element
+    int64_t *bases; // [LANES]: operand offset of each lane's first element
 } reduction;
 
 static glia_status split_dims(ir_eval_context *c, const ir_inst *inst, const ir_shape *s, reduction *r)
 {
-    int64_t *strides, **arrays[] = { &r->kept_dims,       &r->kept_strides, &r->reduced_dims,
-                                     &r->reduced_strides, &r->kept_index,   &r->reduced_index };
+    int64_t *strides, **arrays[] = {&r->kept_dims,       &r->kept_strides, &r->reduced_dims,
+                                    &r->reduced_strides, &r->kept_index,   &r->reduced_index};
 
     TRY(ir_eval_scratch(c, (size_t)s->rank, sizeof *strides, &strides));
     for (size_t i = 0; i < COUNT_OF(arrays); i++)
@@ -203,7 +214,8 @@ static glia_status reduce_lanes(reduction *r, int64_t first, int64_t n)
     for (int i = 0; i < r->count; i++) {
         const ir_eval_array *init = &r->operands[r->count + i].leaves[0];
         const size_t size = ir_eval_size(init->shape->dtype);
-        for (int64_t k = 0; k < n; k++) memcpy(accumulator(r, i, first + k), init->data, size);
+        for (int64_t k = 0; k < n; k++)
+            memcpy(accumulator(r, i, first + k), init->data, size);
     }
     if (ir_eval_count(r->reduced_rank, r->reduced_dims) == 0) return GLIA_OK;
     do {
@@ -214,10 +226,11 @@ static glia_status reduce_lanes(reduction *r, int64_t first, int64_t n)
 
 glia_status ir_eval_reduce(ir_eval_context *c, const ir_inst *inst, const ir_eval_value *operands, ir_eval_value *out)
 {
-    reduction r = { .operands = operands, .count = inst->operand_count / 2, .out = out };
+    reduction r = {.operands = operands, .count = inst->operand_count / 2, .out = out};
     plain p;
 
-    for (int i = 0; i < out->count; i++) TRY(ir_eval_new(c, &out->leaves[i]));
+    for (int i = 0; i < out->count; i++)
+        TRY(ir_eval_new(c, &out->leaves[i]));
     if (is_plain(c, inst, operands, &p))
         return plain_reduce(c, inst, &p, &operands[0].leaves[0], &operands[1].leaves[0], &out->leaves[0]);
     TRY(open_reduction(c, inst, &r));

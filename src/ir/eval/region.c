@@ -31,7 +31,8 @@ static bool is_simple_step(const ir_inst *inst, bool is_root)
 static bool is_simple(const ir_computation *computation)
 {
     for (uint32_t i = 0; i < computation->insts.count; i++)
-        if (!is_simple_step(computation->insts.items[i], computation->insts.items[i] == computation->root)) return false;
+        if (!is_simple_step(computation->insts.items[i], computation->insts.items[i] == computation->root))
+            return false;
     return true;
 }
 
@@ -73,7 +74,8 @@ static glia_status fill_constant(ir_eval_region *r, const ir_inst *inst, uint8_t
     ENSURE(inst->attrs.literal.data && inst->attrs.literal.size_bytes == size, INVALID,
            "constant '%s' has %zu bytes, a scalar %s has %zu", inst->name, inst->attrs.literal.size_bytes,
            num_dtype_get(inst->shape.dtype)->name, size);
-    for (int64_t i = 0; i < r->lanes; i++) memcpy(slot + (size_t)i * size, inst->attrs.literal.data, size);
+    for (int64_t i = 0; i < r->lanes; i++)
+        memcpy(slot + (size_t)i * size, inst->attrs.literal.data, size);
     return GLIA_OK;
 }
 
@@ -102,25 +104,31 @@ glia_status ir_eval_region_open(ir_eval_context *c, const ir_computation *comput
                                 const num_dtype *params, int result_count, const num_dtype *results,
                                 ir_eval_region *out)
 {
-    *out = (ir_eval_region){ .c = c, .computation = computation, .lanes = lanes, .simple = is_simple(computation),
-                             .param_count = param_count, .result_count = result_count };
+    *out = (ir_eval_region){.c = c,
+                            .computation = computation,
+                            .lanes = lanes,
+                            .simple = is_simple(computation),
+                            .param_count = param_count,
+                            .result_count = result_count};
     TRY(judge(computation, param_count, params, result_count, results));
     TRY(ir_eval_scratch(c, (size_t)param_count, sizeof *out->params, &out->params));
     TRY(ir_eval_scratch(c, (size_t)result_count, sizeof *out->results, &out->results));
     TRY(ir_eval_scratch(c, (size_t)result_count, sizeof *out->result_dtypes, &out->result_dtypes));
     memcpy(out->result_dtypes, results, (size_t)result_count * sizeof *results);
-    for (int i = 0; i < param_count; i++) TRY(lane_buffer(out, params[i], &out->params[i]));
+    for (int i = 0; i < param_count; i++)
+        TRY(lane_buffer(out, params[i], &out->params[i]));
     if (out->simple) return open_simple(out);
-    for (int i = 0; i < result_count; i++) TRY(lane_buffer(out, results[i], &out->results[i]));
+    for (int i = 0; i < result_count; i++)
+        TRY(lane_buffer(out, results[i], &out->results[i]));
     return GLIA_OK;
 }
 
 static glia_status run_step(ir_eval_region *r, const ir_inst *inst, int64_t n)
 {
-    ir_eval_lane in[3] = { 0 };
+    ir_eval_lane in[3] = {0};
 
     for (int i = 0; i < inst->operand_count && i < 3; i++)
-        in[i] = (ir_eval_lane){ inst->operands[i]->shape.dtype, r->slots[inst->operands[i]->id], false };
+        in[i] = (ir_eval_lane){inst->operands[i]->shape.dtype, r->slots[inst->operands[i]->id], false};
     if (!is_move(inst->op)) return ir_eval_lanes(inst, n, in, r->slots[inst->id]);
     memcpy(r->slots[inst->id], in[0].data, (size_t)n * ir_eval_size(inst->shape.dtype));
     return GLIA_OK;
@@ -162,6 +170,7 @@ static glia_status run_lane(ir_eval_region *r, int64_t lane)
 glia_status ir_eval_region_run(ir_eval_region *r, int64_t n)
 {
     if (r->simple) return run_simple(r, n);
-    for (int64_t i = 0; i < n; i++) TRY(run_lane(r, i));
+    for (int64_t i = 0; i < n; i++)
+        TRY(run_lane(r, i));
     return GLIA_OK;
 }

@@ -10,23 +10,29 @@
 typedef struct scattering {
     const ir_inst *inst;
     const ir_eval_array *indices;
-    const ir_eval_value *updates;       // [count]
+    const ir_eval_value *updates; // [count]
     ir_eval_value *out;
-    int count;                          // inputs
+    int count; // inputs
     ir_eval_region region;
     int64_t *update_index, *update_strides, *indices_strides, *result_strides;
-    int64_t *start, *window, *sizes;    // [input rank]: where the window starts, the place in it, its extent
+    int64_t *start, *window, *sizes; // [input rank]: where the window starts, the place in it, its extent
 } scattering;
 
 static glia_status open_scattering(ir_eval_context *c, scattering *s)
 {
     const ir_shape *input = s->out->leaves[0].shape, *update = s->updates[0].leaves[0].shape;
     const size_t rank = (size_t)input->rank, update_rank = (size_t)update->rank;
-    const struct { int64_t **array; size_t count; } arrays[] = {
-        { &s->update_index, update_rank },  { &s->update_strides, update_rank },
-        { &s->result_strides, rank },       { &s->indices_strides, (size_t)s->indices->shape->rank },
-        { &s->start, rank },                { &s->window, rank },
-        { &s->sizes, rank },
+    const struct {
+        int64_t **array;
+        size_t count;
+    } arrays[] = {
+        {&s->update_index, update_rank},
+        {&s->update_strides, update_rank},
+        {&s->result_strides, rank},
+        {&s->indices_strides, (size_t)s->indices->shape->rank},
+        {&s->start, rank},
+        {&s->window, rank},
+        {&s->sizes, rank},
     };
     num_dtype *dtypes;
 
@@ -36,8 +42,10 @@ static glia_status open_scattering(ir_eval_context *c, scattering *s)
     ir_eval_strides(input->rank, input->dims, s->result_strides);
     ir_eval_strides(s->indices->shape->rank, s->indices->shape->dims, s->indices_strides);
     TRY(ir_eval_scratch(c, 2 * (size_t)s->count, sizeof *dtypes, &dtypes));
-    for (int i = 0; i < s->count; i++) dtypes[i] = dtypes[s->count + i] = s->out->leaves[i].shape->dtype;
-    return ir_eval_region_open(c, s->inst->attrs.computations[0], 1, 2 * s->count, dtypes, s->count, dtypes, &s->region);
+    for (int i = 0; i < s->count; i++)
+        dtypes[i] = dtypes[s->count + i] = s->out->leaves[i].shape->dtype;
+    return ir_eval_region_open(c, s->inst->attrs.computations[0], 1, 2 * s->count, dtypes, s->count, dtypes,
+                               &s->region);
 }
 
 static bool is_window_dim(const scattering *s, int64_t d)
@@ -96,8 +104,8 @@ static bool window_fits(const scattering *s)
 static glia_status update_one(scattering *s)
 {
     const int rank = s->out->leaves[0].shape->rank;
-    const int64_t to = ir_eval_offset(rank, s->start, s->result_strides) +
-                       ir_eval_offset(rank, s->window, s->result_strides);
+    const int64_t to =
+        ir_eval_offset(rank, s->start, s->result_strides) + ir_eval_offset(rank, s->window, s->result_strides);
     const int64_t from = ir_eval_offset(s->updates[0].leaves[0].shape->rank, s->update_index, s->update_strides);
 
     for (int i = 0; i < s->count; i++) {
@@ -126,11 +134,15 @@ static glia_status copy_input(ir_eval_context *c, const ir_eval_array *in, ir_ev
 glia_status ir_eval_scatter(ir_eval_context *c, const ir_inst *inst, const ir_eval_value *operands, ir_eval_value *out)
 {
     const int count = inst->operand_count / 2;
-    scattering s = { .inst = inst, .indices = &operands[count].leaves[0], .updates = operands + count + 1, .out = out,
-                     .count = count };
+    scattering s = {.inst = inst,
+                    .indices = &operands[count].leaves[0],
+                    .updates = operands + count + 1,
+                    .out = out,
+                    .count = count};
     const ir_shape *update = s.updates[0].leaves[0].shape;
 
-    for (int i = 0; i < count; i++) TRY(copy_input(c, &operands[i].leaves[0], &out->leaves[i]));
+    for (int i = 0; i < count; i++)
+        TRY(copy_input(c, &operands[i].leaves[0], &out->leaves[i]));
     if (ir_eval_count(update->rank, update->dims) == 0) return GLIA_OK;
     TRY(open_scattering(c, &s));
     find_sizes(&s);

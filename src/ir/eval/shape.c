@@ -14,8 +14,9 @@ glia_status ir_eval_constant(ir_eval_context *c, const ir_inst *inst, const ir_e
     ENSURE(inst->attrs.literal.size_bytes == bytes, INVALID, "literal has %zu bytes, the shape needs %zu",
            inst->attrs.literal.size_bytes, bytes);
     if (bytes == 0) return ir_eval_new(c, &out->leaves[0]);
-    ENSURE(inst->attrs.literal.data, INVALID, "the constant's data was elided\nhint: dump with large constants printed");
-    memcpy(&out->leaves[0].data, &inst->attrs.literal.data, sizeof(void *));      // borrowed, and never written
+    ENSURE(inst->attrs.literal.data, INVALID,
+           "the constant's data was elided\nhint: dump with large constants printed");
+    memcpy(&out->leaves[0].data, &inst->attrs.literal.data, sizeof(void *)); // borrowed, and never written
     return GLIA_OK;
 }
 
@@ -33,8 +34,10 @@ glia_status ir_eval_iota(ir_eval_context *c, const ir_inst *inst, const ir_eval_
     uint8_t *at = out->leaves[0].data;
     for (int64_t i = 0; i < n; i++, at += size) {
         const int64_t value = i / inner % s->dims[d];
-        if (i % inner) memcpy(at, at - size, size);
-        else TRY(ir_eval_convert_lanes(s->dtype, at, NUM_S64, &value, 1));
+        if (i % inner)
+            memcpy(at, at - size, size);
+        else
+            TRY(ir_eval_convert_lanes(s->dtype, at, NUM_S64, &value, 1));
     }
     return GLIA_OK;
 }
@@ -51,13 +54,14 @@ static glia_status copy_view(ir_eval_context *c, const ir_eval_array *in, int64_
     TRY(ir_eval_scratch(c, (size_t)s->rank, sizeof *strides, &strides));
     ir_eval_strides(s->rank, s->dims, strides);
     if (ir_eval_count(s->rank, s->dims) == 0) return GLIA_OK;
-    ir_eval_copy_strided(result->data, strides, (const uint8_t *)in->data + in_start * (int64_t)size, in_strides, s->rank,
-                         s->dims, size);
+    ir_eval_copy_strided(result->data, strides, (const uint8_t *)in->data + in_start * (int64_t)size, in_strides,
+                         s->rank, s->dims, size);
     return GLIA_OK;
 }
 
 // Two arrays of strides: the operand's own, and a zeroed one to fill in the result's dims.
-static glia_status view_strides(ir_eval_context *c, const ir_eval_array *in, int result_rank, int64_t **own, int64_t **view)
+static glia_status view_strides(ir_eval_context *c, const ir_eval_array *in, int result_rank, int64_t **own,
+                                int64_t **view)
 {
     TRY(ir_eval_scratch(c, (size_t)in->shape->rank, sizeof **own, own));
     TRY(ir_eval_scratch(c, (size_t)result_rank, sizeof **view, view));
@@ -65,7 +69,8 @@ static glia_status view_strides(ir_eval_context *c, const ir_eval_array *in, int
     return GLIA_OK;
 }
 
-glia_status ir_eval_broadcast(ir_eval_context *c, const ir_inst *inst, const ir_eval_value *operands, ir_eval_value *out)
+glia_status ir_eval_broadcast(ir_eval_context *c, const ir_inst *inst, const ir_eval_value *operands,
+                              ir_eval_value *out)
 {
     const ir_eval_array *in = &operands[0].leaves[0];
     int64_t *own, *view;
@@ -82,13 +87,15 @@ glia_status ir_eval_reshape(ir_eval_context *c, const ir_inst *inst, const ir_ev
     return GLIA_OK;
 }
 
-glia_status ir_eval_transpose(ir_eval_context *c, const ir_inst *inst, const ir_eval_value *operands, ir_eval_value *out)
+glia_status ir_eval_transpose(ir_eval_context *c, const ir_inst *inst, const ir_eval_value *operands,
+                              ir_eval_value *out)
 {
     const ir_eval_array *in = &operands[0].leaves[0];
     int64_t *own, *view;
 
     TRY(view_strides(c, in, inst->shape.rank, &own, &view));
-    for (int d = 0; d < inst->shape.rank; d++) view[d] = own[inst->attrs.dimensions.items[d]];
+    for (int d = 0; d < inst->shape.rank; d++)
+        view[d] = own[inst->attrs.dimensions.items[d]];
     return copy_view(c, in, 0, view, &out->leaves[0]);
 }
 
@@ -124,7 +131,8 @@ glia_status ir_eval_reverse(ir_eval_context *c, const ir_inst *inst, const ir_ev
 }
 
 // Rows of everything inside the dimension: each operand contributes its own length to each outer index.
-glia_status ir_eval_concatenate(ir_eval_context *c, const ir_inst *inst, const ir_eval_value *operands, ir_eval_value *out)
+glia_status ir_eval_concatenate(ir_eval_context *c, const ir_inst *inst, const ir_eval_value *operands,
+                                ir_eval_value *out)
 {
     const ir_shape *s = &inst->shape;
     const int d = (int)inst->attrs.index;

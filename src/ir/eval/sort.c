@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// sort: lines along one dim of any number of operands, ordered together by any comparator. Always a stable merge sort of
-// positions, bottom up: it ends and stays inside its line whatever the comparator answers, a contradictory one included.
-// What NaN and signed zeros do is the comparator's business.
+// sort: lines along one dim of any number of operands, ordered together by any comparator. Always a stable merge sort
+// of positions, bottom up: it ends and stays inside its line whatever the comparator answers, a contradictory one
+// included. What NaN and signed zeros do is the comparator's business.
 #include "ir/eval/eval.h"
 
 #include <string.h>
@@ -10,9 +10,9 @@ typedef struct sorting {
     const ir_eval_value *operands;
     ir_eval_value *out;
     int count;
-    int64_t length, stride;         // of a line
+    int64_t length, stride; // of a line
     ir_eval_region region;
-    int64_t *order, *spare;         // [length]: positions in the line
+    int64_t *order, *spare; // [length]: positions in the line
 } sorting;
 
 static size_t byte_offset(const sorting *s, int k, int64_t base, int64_t position)
@@ -47,13 +47,17 @@ static glia_status merge(sorting *s, int64_t base, int64_t low, int64_t middle, 
     return GLIA_OK;
 }
 
-static int64_t at_most(int64_t x, int64_t limit) { return x < limit ? x : limit; }
+static int64_t at_most(int64_t x, int64_t limit)
+{
+    return x < limit ? x : limit;
+}
 
 static glia_status sort_line(sorting *s, int64_t base)
 {
     const int64_t n = s->length;
 
-    for (int64_t i = 0; i < n; i++) s->order[i] = i;
+    for (int64_t i = 0; i < n; i++)
+        s->order[i] = i;
     for (int64_t width = 1; width < n; width *= 2) {
         for (int64_t low = 0; low < n; low += 2 * width)
             TRY(merge(s, base, low, at_most(low + width, n), at_most(low + 2 * width, n)));
@@ -79,7 +83,8 @@ static glia_status open_sorting(ir_eval_context *c, const ir_inst *inst, sorting
     TRY(ir_eval_scratch(c, (size_t)s->length, sizeof *s->order, &s->order));
     TRY(ir_eval_scratch(c, (size_t)s->length, sizeof *s->spare, &s->spare));
     TRY(ir_eval_scratch(c, 2 * (size_t)s->count, sizeof *dtypes, &dtypes));
-    for (int k = 0; k < s->count; k++) dtypes[2 * k] = dtypes[2 * k + 1] = s->operands[k].leaves[0].shape->dtype;
+    for (int k = 0; k < s->count; k++)
+        dtypes[2 * k] = dtypes[2 * k + 1] = s->operands[k].leaves[0].shape->dtype;
     return ir_eval_region_open(c, inst->attrs.computations[0], 1, 2 * s->count, dtypes, 1, &boolean, &s->region);
 }
 
@@ -87,17 +92,19 @@ glia_status ir_eval_sort(ir_eval_context *c, const ir_inst *inst, const ir_eval_
 {
     const ir_shape *shape = operands[0].leaves[0].shape;
     const int64_t d = inst->attrs.index < 0 ? inst->attrs.index + shape->rank : inst->attrs.index;
-    sorting s = { .operands = operands, .out = out, .count = inst->operand_count };
+    sorting s = {.operands = operands, .out = out, .count = inst->operand_count};
 
     ENSURE(d >= 0 && d < shape->rank, INVALID, "sort dimension %lld is not one of %d", (long long)inst->attrs.index,
            shape->rank);
-    for (int k = 0; k < out->count; k++) TRY(ir_eval_new(c, &out->leaves[k]));
+    for (int k = 0; k < out->count; k++)
+        TRY(ir_eval_new(c, &out->leaves[k]));
     const int64_t n = ir_eval_count(shape->rank, shape->dims);
     if (n == 0) return GLIA_OK;
     s.length = shape->dims[d];
     s.stride = ir_eval_count(shape->rank - (int)d - 1, shape->dims + d + 1);
     TRY(open_sorting(c, inst, &s));
     for (int64_t outer = 0; outer < n; outer += s.length * s.stride)
-        for (int64_t inner = 0; inner < s.stride; inner++) TRY(sort_line(&s, outer + inner));
+        for (int64_t inner = 0; inner < s.stride; inner++)
+            TRY(sort_line(&s, outer + inner));
     return GLIA_OK;
 }

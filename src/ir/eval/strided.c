@@ -29,7 +29,8 @@ bool ir_eval_next(int rank, const int64_t *dims, int64_t *index)
 int64_t ir_eval_offset(int rank, const int64_t *index, const int64_t *strides)
 {
     int64_t offset = 0;
-    for (int d = 0; d < rank; d++) offset += index[d] * strides[d];
+    for (int d = 0; d < rank; d++)
+        offset += index[d] * strides[d];
     return offset;
 }
 
@@ -38,7 +39,8 @@ int64_t ir_eval_count(int rank, const int64_t *dims)
     int64_t n = 1;
     for (int d = 0; d < rank; d++)
         if (dims[d] == 0) return 0;
-    for (int d = 0; d < rank; d++) n *= dims[d];
+    for (int d = 0; d < rank; d++)
+        n *= dims[d];
     return n;
 }
 
@@ -49,8 +51,9 @@ bool ir_eval_has(ir_dims d, int64_t x)
     return false;
 }
 
-#define LINE(bytes)                                                                                                \
-    for (int64_t i = 0; i < n; i++, dst += dst_step, src += src_step) memcpy(dst, src, bytes)
+#define LINE(bytes)                                                                                                    \
+    for (int64_t i = 0; i < n; i++, dst += dst_step, src += src_step)                                                  \
+    memcpy(dst, src, bytes)
 
 static void copy_line(uint8_t *dst, int64_t dst_step, const uint8_t *src, int64_t src_step, int64_t n, size_t size)
 {
@@ -58,18 +61,24 @@ static void copy_line(uint8_t *dst, int64_t dst_step, const uint8_t *src, int64_
         memcpy(dst, src, (size_t)n * size);
         return;
     }
-    if (size == 1) LINE(1);
-    else if (size == 2) LINE(2);
-    else if (size == 4) LINE(4);
-    else if (size == 8) LINE(8);
-    else LINE(size);
+    if (size == 1)
+        LINE(1);
+    else if (size == 2)
+        LINE(2);
+    else if (size == 4)
+        LINE(4);
+    else if (size == 8)
+        LINE(8);
+    else
+        LINE(size);
 }
 
 // Dims of 1 are skipped by the loop, so that the recursion is as deep as there are dims of 2 and more: at most 62.
-static void copy_dims(uint8_t *dst, const int64_t *dst_strides, const uint8_t *src, const int64_t *src_strides, int rank,
-                      const int64_t *dims, size_t size)
+static void copy_dims(uint8_t *dst, const int64_t *dst_strides, const uint8_t *src, const int64_t *src_strides,
+                      int rank, const int64_t *dims, size_t size)
 {
-    while (rank > 1 && dims[0] == 1) dst_strides++, src_strides++, dims++, rank--;
+    while (rank > 1 && dims[0] == 1)
+        dst_strides++, src_strides++, dims++, rank--;
     if (rank == 0) {
         memcpy(dst, src, size);
         return;
