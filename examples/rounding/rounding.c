@@ -37,9 +37,11 @@ int main(void)
 
     uint16_t value = num_bf16_from_f32(1.0f);
     for (uint64_t step = 0; step < 10000; step++) {
-        const float sum = num_bf16_to_f32(value) + 1e-4f;      // in fp32, as the Vector engine adds
-        if (stochastic) num_convert_stochastic(NUM_BF16, &value, NUM_F32, &sum, 1, seed, step);
-        else value = num_bf16_from_f32(sum);
+        const float sum = num_bf16_to_f32(value) + 1e-4f; // in fp32, as the Vector engine adds
+        if (stochastic)
+            num_convert_stochastic(NUM_BF16, &value, NUM_F32, &sum, 1, seed, step);
+        else
+            value = num_bf16_from_f32(sum);
     }
     printf("%g\n", (double)num_bf16_to_f32(value));
     return 0;

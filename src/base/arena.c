@@ -12,21 +12,23 @@ enum { CHUNK_MIN = 4096, CHUNK_MAX = 1 << 20, ALIGN_DEFAULT = 16, ALIGN_MAX = 40
 
 typedef struct chunk {
     struct chunk *next;
-    size_t used, capacity;      // bytes of `data`
+    size_t used, capacity; // bytes of `data`
     _Alignas(ALIGN_DEFAULT) unsigned char data[];
 } chunk;
 
 struct glia_arena {
-    chunk *open;                // small requests are served from here
-    chunk *all;                 // every chunk, newest first
+    chunk *open; // small requests are served from here
+    chunk *all;  // every chunk, newest first
     size_t next_capacity;
     size_t bytes;
 };
 
 static _Noreturn void out_of_memory(size_t size)
 {
-    fprintf(stderr, "glia: out of memory: %zu bytes were asked for\n"
-                    "hint: use a smaller model, batch or context, or a host with more memory\n", size);
+    fprintf(stderr,
+            "glia: out of memory: %zu bytes were asked for\n"
+            "hint: use a smaller model, batch or context, or a host with more memory\n",
+            size);
     abort();
 }
 
@@ -127,13 +129,14 @@ void *glia_arena_alloc_aligned(glia_arena *a, size_t size, size_t align)
 {
     BUG_ON(align == 0 || (align & (align - 1)) || align > ALIGN_MAX);
     a->bytes += size;
-    if (size == 0) size = 1;            // unique pointers
+    if (size == 0) size = 1; // unique pointers
     if (align < ALIGN_DEFAULT) align = ALIGN_DEFAULT;
     void *p = a->open ? take(a->open, size, align) : NULL;
     if (p) return p;
     if (size > SIZE_MAX - align) out_of_memory(size);
     if (size + align > a->next_capacity / 4 && a->open) return take(add_chunk(a, size + align), size, align);
-    while (a->next_capacity < size + align && a->next_capacity < CHUNK_MAX) a->next_capacity *= 2;
+    while (a->next_capacity < size + align && a->next_capacity < CHUNK_MAX)
+        a->next_capacity *= 2;
     a->open = add_chunk(a, size + align > a->next_capacity ? size + align : a->next_capacity);
     if (a->next_capacity < CHUNK_MAX) a->next_capacity *= 2;
     return take(a->open, size, align);
@@ -146,7 +149,7 @@ void *glia_arena_alloc(glia_arena *a, size_t size)
 
 static char *copy_text(glia_arena *a, const char *s, size_t length)
 {
-    return memcpy(glia_arena_alloc(a, length + 1), s, length);      // the arena's bytes are zero: terminated
+    return memcpy(glia_arena_alloc(a, length + 1), s, length); // the arena's bytes are zero: terminated
 }
 
 char *glia_arena_strdup(glia_arena *a, const char *s)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files (see file.h). Reading maps, so that a checkpoint of many gigabytes costs address space and no copy. Writing
 // never leaves a part: bytes go to a temporary in the same directory, are made durable, and take the name in one
-// rename. What it is not: a stream layer; a target that is a device or a pipe is written straight through, since there is no
-// name to protect.
+// rename. What it is not: a stream layer; a target that is a device or a pipe is written straight through, since there
+// is no name to protect.
 #include "base/file.h"
 
 #include <errno.h>
@@ -41,19 +41,19 @@ GLIA_MUST_USE static glia_status map_fd(const char *path, int fd, glia_map *out)
     struct stat st;
     if (fstat(fd, &st) != 0) return system_failure("read", path, errno);
     ENSURE(S_ISREG(st.st_mode), IO, "'%s' is %s, want a regular file", path, kind_name(st.st_mode));
-    if (st.st_size == 0) {                      // mmap refuses length 0
-        *out = (glia_map){ .bytes = { (const uint8_t *)"", 0 } };
+    if (st.st_size == 0) { // mmap refuses length 0
+        *out = (glia_map){.bytes = {(const uint8_t *)"", 0}};
         return GLIA_OK;
     }
     void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (p == MAP_FAILED) return system_failure("mapped", path, errno);
-    *out = (glia_map){ .bytes = { p, (size_t)st.st_size }, .mapped = true };
+    *out = (glia_map){.bytes = {p, (size_t)st.st_size}, .mapped = true};
     return GLIA_OK;
 }
 
 glia_status glia_map_open(const char *path, glia_map *out)
 {
-    *out = (glia_map){ 0 };
+    *out = (glia_map){0};
     // O_NONBLOCK: opening a pipe without a writer must fail below, not wait.
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return system_failure("opened", path, errno);
@@ -65,7 +65,7 @@ glia_status glia_map_open(const char *path, glia_map *out)
 void glia_map_fini(glia_map *m)
 {
     if (m->mapped) munmap((void *)(uintptr_t)m->bytes.data, m->bytes.size);
-    *m = (glia_map){ 0 };
+    *m = (glia_map){0};
 }
 
 // 0, or an errno value.
@@ -87,7 +87,7 @@ static int sync_directory(const char *dir)
     const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return errno;
     int error = fsync(fd) == 0 ? 0 : errno;
-    if (error == EINVAL || error == EROFS) error = 0;   // file systems that cannot sync a directory say so
+    if (error == EINVAL || error == EROFS) error = 0; // file systems that cannot sync a directory say so
     close(fd);
     return error;
 }
@@ -97,7 +97,7 @@ static int create_unique(const char *dir, char *name, size_t size)
 {
     static atomic_uint serial;
     for (int attempt = 0; attempt < 1000; attempt++) {
-        const unsigned n = atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed);   // only uniqueness matters
+        const unsigned n = atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed); // only uniqueness matters
         const int length = snprintf(name, size, "%s/.glia-%ld-%u.tmp", dir, (long)getpid(), n);
         if (length < 0 || (size_t)length >= size) {
             errno = ENAMETOOLONG;
@@ -146,7 +146,9 @@ glia_status glia_file_write_atomic(const char *path, glia_span bytes)
     char *real = realpath(path, NULL);
     const char *target = real ? real : path;
     const char *slash = strrchr(target, '/');
-    char *dir = slash == target ? glia_strdup("/") : slash ? strndup(target, (size_t)(slash - target)) : glia_strdup(".");
+    char *dir = slash == target ? glia_strdup("/")
+                : slash         ? strndup(target, (size_t)(slash - target))
+                                : glia_strdup(".");
     glia_status s = dir ? replace_file(target, dir, bytes) : system_failure("written", path, ENOMEM);
     glia_free(dir);
     free(real);
@@ -158,7 +160,7 @@ GLIA_MUST_USE static glia_status make_one_directory(const char *path)
     if (mkdir(path, 0777) == 0) return GLIA_OK;
     const int error = errno;
     struct stat st;
-    if (stat(path, &st) == 0) {                 // also when mkdir says EROFS or EACCES for what exists
+    if (stat(path, &st) == 0) { // also when mkdir says EROFS or EACCES for what exists
         ENSURE(S_ISDIR(st.st_mode), IO, "'%s' exists and is no directory", path);
         return GLIA_OK;
     }

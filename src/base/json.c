@@ -46,30 +46,34 @@ static size_t utf8_length(const uint8_t *s, size_t left)
 
 // ---------------------------------------------------------------------------------------------------- writer
 
-enum { IN_OBJECT = 1, IN_ARRAY = 2, HAS_ITEM = 4 };     // bits of glia_json_writer.state[depth]; depth 0 is the top
+enum { IN_OBJECT = 1, IN_ARRAY = 2, HAS_ITEM = 4 }; // bits of glia_json_writer.state[depth]; depth 0 is the top
 
 glia_json_writer glia_json_writer_of(glia_strbuf *out, bool pretty)
 {
-    return (glia_json_writer){ .out = out, .pretty = pretty };
+    return (glia_json_writer){.out = out, .pretty = pretty};
 }
 
 static void put_escaped(glia_strbuf *out, const char *value, size_t n)
 {
-    static const char *const short_form[0x20] = { ['\b'] = "\\b", ['\f'] = "\\f", ['\n'] = "\\n", ['\r'] = "\\r",
-                                                  ['\t'] = "\\t" };
+    static const char *const short_form[0x20] = {
+        ['\b'] = "\\b", ['\f'] = "\\f", ['\n'] = "\\n", ['\r'] = "\\r", ['\t'] = "\\t"};
     const uint8_t *s = (const uint8_t *)value;
     glia_put_u8(out, '"');
     for (size_t i = 0; i < n;) {
         const size_t length = utf8_length(s + i, n - i);
         if (length == 0) {
-            glia_put(out, "\xef\xbf\xbd");      // U+FFFD for each byte that is not UTF-8
+            glia_put(out, "\xef\xbf\xbd"); // U+FFFD for each byte that is not UTF-8
             i++;
             continue;
         }
-        if (s[i] == '"' || s[i] == '\\') glia_putf(out, "\\%c", s[i]);
-        else if (s[i] < 0x20 && short_form[s[i]]) glia_put(out, short_form[s[i]]);
-        else if (s[i] < 0x20) glia_putf(out, "\\u%04x", s[i]);
-        else glia_put_bytes(out, s + i, length);
+        if (s[i] == '"' || s[i] == '\\')
+            glia_putf(out, "\\%c", s[i]);
+        else if (s[i] < 0x20 && short_form[s[i]])
+            glia_put(out, short_form[s[i]]);
+        else if (s[i] < 0x20)
+            glia_putf(out, "\\u%04x", s[i]);
+        else
+            glia_put_bytes(out, s + i, length);
         i += length;
     }
     glia_put_u8(out, '"');
@@ -79,15 +83,16 @@ static void newline(glia_json_writer *w)
 {
     if (!w->pretty) return;
     glia_put_u8(w->out, '\n');
-    for (int i = 0; i < w->depth; i++) glia_put(w->out, "  ");
+    for (int i = 0; i < w->depth; i++)
+        glia_put(w->out, "  ");
 }
 
 // What goes before a value: comma, line break, key.
 static void begin_value(glia_json_writer *w, const char *key)
 {
     uint8_t *state = &w->state[w->depth];
-    BUG_ON((key != NULL) != ((*state & IN_OBJECT) != 0));           // a key inside objects, and only there
-    BUG_ON(w->depth == 0 && (*state & HAS_ITEM));                   // a document is one value
+    BUG_ON((key != NULL) != ((*state & IN_OBJECT) != 0)); // a key inside objects, and only there
+    BUG_ON(w->depth == 0 && (*state & HAS_ITEM));         // a document is one value
     if (*state & HAS_ITEM) glia_put_u8(w->out, ',');
     *state |= HAS_ITEM;
     if (w->depth) newline(w);
@@ -141,8 +146,10 @@ void glia_json_string_n(glia_json_writer *w, const char *key, const char *value,
 
 void glia_json_string(glia_json_writer *w, const char *key, const char *value)
 {
-    if (value) glia_json_string_n(w, key, value, strlen(value));
-    else glia_json_null(w, key);
+    if (value)
+        glia_json_string_n(w, key, value, strlen(value));
+    else
+        glia_json_null(w, key);
 }
 
 void glia_json_int(glia_json_writer *w, const char *key, int64_t value)
@@ -166,8 +173,10 @@ static void put_shortest(glia_strbuf *out, double value)
     while (low < high) {
         const int middle = (low + high) / 2;
         glia_putf(out, "%.*g", middle, value);
-        if (strtod(out->data + start, NULL) == value) high = middle;
-        else low = middle + 1;
+        if (strtod(out->data + start, NULL) == value)
+            high = middle;
+        else
+            low = middle + 1;
         out->size = start;
     }
     glia_putf(out, "%.*g", low, value);
@@ -208,21 +217,21 @@ typedef struct parser {
     const char *what;
     const uint8_t *at, *end, *line_start;
     int line, depth;
-    VEC(glia_json) values;      // items of the open containers
-    VEC(open_key) keys;         // keys of the open objects
-    glia_strbuf text;           // the string at work
+    VEC(glia_json) values; // items of the open containers
+    VEC(open_key) keys;    // keys of the open objects
+    glia_strbuf text;      // the string at work
 } parser;
 
 static int column_of(const parser *p, const uint8_t *at)
 {
-    return (int)(at - p->line_start) + 1;       // counted in bytes
+    return (int)(at - p->line_start) + 1; // counted in bytes
 }
 
-#define PARSE_FAIL(p, line_, column_, ...)                                                                         \
+#define PARSE_FAIL(p, line_, column_, ...)                                                                             \
     glia_status_prefix(GLIA_FAIL(INVALID, __VA_ARGS__), "%s:%d:%d", (p)->what, (line_), (column_))
-#define PARSE_ENSURE(p, cond, ...)                                                                                 \
-    do {                                                                                                           \
-        if (!(cond)) return PARSE_FAIL(p, (p)->line, column_of((p), (p)->at), __VA_ARGS__);                        \
+#define PARSE_ENSURE(p, cond, ...)                                                                                     \
+    do {                                                                                                               \
+        if (!(cond)) return PARSE_FAIL(p, (p)->line, column_of((p), (p)->at), __VA_ARGS__);                            \
     } while (0)
 
 static void skip_space(parser *p)
@@ -263,7 +272,9 @@ GLIA_MUST_USE static glia_status parse_hex4(parser *p, uint32_t *out)
     uint32_t v = 0;
     for (int i = 0; i < 4; i++, p->at++) {
         const uint8_t c = peek(p);
-        const int digit = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+        const int digit = c >= '0' && c <= '9'                 ? c - '0'
+                          : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                               : -1;
         PARSE_ENSURE(p, digit >= 0, "'\\u' must be followed by four hexadecimal digits");
         v = v << 4 | (uint32_t)digit;
     }
@@ -278,9 +289,10 @@ static void put_utf8(glia_strbuf *b, uint32_t c)
         return;
     }
     const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-    static const uint8_t lead[4] = { 0, 0xc0, 0xe0, 0xf0 };
+    static const uint8_t lead[4] = {0, 0xc0, 0xe0, 0xf0};
     glia_put_u8(b, (uint8_t)(lead[more] | c >> (6 * more)));
-    for (int i = more - 1; i >= 0; i--) glia_put_u8(b, (uint8_t)(0x80 | (c >> (6 * i) & 0x3f)));
+    for (int i = more - 1; i >= 0; i--)
+        glia_put_u8(b, (uint8_t)(0x80 | (c >> (6 * i) & 0x3f)));
 }
 
 // After "\u": one code point, from one or two escapes.
@@ -294,7 +306,8 @@ GLIA_MUST_USE static glia_status parse_unicode_escape(parser *p)
                      "'\\u%04x' is a high surrogate; a low one must follow", c);
         p->at += 2;
         TRY(parse_hex4(p, &low));
-        PARSE_ENSURE(p, low >= 0xdc00 && low <= 0xdfff, "'\\u%04x' follows a high surrogate, want \\udc00 to \\udfff", low);
+        PARSE_ENSURE(p, low >= 0xdc00 && low <= 0xdfff, "'\\u%04x' follows a high surrogate, want \\udc00 to \\udfff",
+                     low);
         c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
     }
     put_utf8(&p->text, c);
@@ -323,8 +336,9 @@ GLIA_MUST_USE static glia_status parse_string(parser *p, const char **out, size_
     glia_strbuf_clear(&p->text);
     for (;;) {
         PARSE_ENSURE(p, p->at < p->end, "the text ends inside a string");
-        const uint8_t *run = p->at;             // plain ASCII is copied in runs
-        while (p->at < p->end && *p->at >= 0x20 && *p->at < 0x80 && *p->at != '"' && *p->at != '\\') p->at++;
+        const uint8_t *run = p->at; // plain ASCII is copied in runs
+        while (p->at < p->end && *p->at >= 0x20 && *p->at < 0x80 && *p->at != '"' && *p->at != '\\')
+            p->at++;
         glia_put_bytes(&p->text, run, (size_t)(p->at - run));
         if (p->at == p->end) continue;
         if (accept(p, '"')) break;
@@ -348,7 +362,8 @@ GLIA_MUST_USE static glia_status parse_string(parser *p, const char **out, size_
 GLIA_MUST_USE static glia_status skip_digits(parser *p, const char *where)
 {
     const uint8_t *start = p->at;
-    while (peek(p) >= '0' && peek(p) <= '9') p->at++;
+    while (peek(p) >= '0' && peek(p) <= '9')
+        p->at++;
     PARSE_ENSURE(p, p->at > start, "a digit must come %s", where);
     return GLIA_OK;
 }
@@ -358,8 +373,10 @@ GLIA_MUST_USE static glia_status parse_number(parser *p, glia_json *out)
     const uint8_t *start = p->at;
     bool is_integer = true;
     accept(p, '-');
-    if (accept(p, '0')) PARSE_ENSURE(p, peek(p) < '0' || peek(p) > '9', "a number must not begin with a zero");
-    else TRY(skip_digits(p, "in a number"));
+    if (accept(p, '0'))
+        PARSE_ENSURE(p, peek(p) < '0' || peek(p) > '9', "a number must not begin with a zero");
+    else
+        TRY(skip_digits(p, "in a number"));
     if (accept(p, '.')) {
         is_integer = false;
         TRY(skip_digits(p, "after the decimal point"));
@@ -369,7 +386,7 @@ GLIA_MUST_USE static glia_status parse_number(parser *p, glia_json *out)
         if (!accept(p, '+')) accept(p, '-');
         TRY(skip_digits(p, "in the exponent"));
     }
-    glia_strbuf_clear(&p->text);                // a terminated copy for the C library
+    glia_strbuf_clear(&p->text); // a terminated copy for the C library
     glia_put_bytes(&p->text, start, (size_t)(p->at - start));
     const locale_t before = enter_c_locale();
     out->number = strtod(p->text.data, NULL);
@@ -428,8 +445,9 @@ typedef struct key_order {
 
 static uint64_t hash_text(const char *s)
 {
-    uint64_t h = 0xcbf29ce484222325ull;         // FNV-1a
-    for (; *s; s++) h = (h ^ (uint8_t)*s) * 0x100000001b3ull;
+    uint64_t h = 0xcbf29ce484222325ull; // FNV-1a
+    for (; *s; s++)
+        h = (h ^ (uint8_t)*s) * 0x100000001b3ull;
     return h;
 }
 
@@ -446,13 +464,14 @@ GLIA_MUST_USE static glia_status ensure_distinct_keys(const parser *p, const ope
 {
     if (count < 2) return GLIA_OK;
     key_order *order = glia_alloc(glia_array_bytes(count, sizeof *order));
-    for (size_t i = 0; i < count; i++) order[i] = (key_order){ hash_text(keys[i].text), &keys[i] };
+    for (size_t i = 0; i < count; i++)
+        order[i] = (key_order){hash_text(keys[i].text), &keys[i]};
     qsort(order, count, sizeof *order, compare_keys);
     const open_key *again = NULL, *before = NULL;
     for (size_t i = 1; i < count; i++) {
         const key_order *o = &order[i];
         if (o[-1].hash != o->hash || strcmp(o[-1].key->text, o->key->text) != 0) continue;
-        if (again && again < o->key) continue;  // report the first repetition in the text
+        if (again && again < o->key) continue; // report the first repetition in the text
         again = o->key;
         before = o[-1].key;
     }
@@ -464,7 +483,7 @@ GLIA_MUST_USE static glia_status ensure_distinct_keys(const parser *p, const ope
 
 GLIA_MUST_USE static glia_status parse_key(parser *p)
 {
-    open_key key = { .line = p->line, .column = column_of(p, p->at) };
+    open_key key = {.line = p->line, .column = column_of(p, p->at)};
     size_t size;
     PARSE_ENSURE(p, peek(p) == '"', "a key (a string in double quotes) must come here");
     TRY(parse_string(p, &key.text, &size));
@@ -480,7 +499,8 @@ GLIA_MUST_USE static glia_status close_object(parser *p, uint32_t first, uint32_
     const open_key *keys = p->keys.items + first_key;
     TRY(ensure_distinct_keys(p, keys, out->size));
     out->keys = glia_arena_alloc(p->arena, glia_array_bytes(out->size, sizeof *out->keys));
-    for (size_t i = 0; i < out->size; i++) out->keys[i] = keys[i].text;
+    for (size_t i = 0; i < out->size; i++)
+        out->keys[i] = keys[i].text;
     p->keys.count = first_key;
     return GLIA_OK;
 }
@@ -529,7 +549,7 @@ static glia_status parse_value(parser *p, glia_json *out)
 {
     skip_space(p);
     PARSE_ENSURE(p, p->at < p->end, "the text ends where a value must come");
-    *out = (glia_json){ .line = p->line, .column = column_of(p, p->at) };
+    *out = (glia_json){.line = p->line, .column = column_of(p, p->at)};
     const uint8_t c = *p->at;
     if (c == '"') {
         out->kind = GLIA_JSON_STRING;
@@ -555,9 +575,10 @@ GLIA_MUST_USE static glia_status parse_document(parser *p, glia_json *out)
 glia_status glia_json_parse(glia_arena *arena, glia_span text, const char *what, glia_json **out)
 {
     *out = NULL;
-    ENSURE(text.size <= INT32_MAX, EXHAUSTED, "'%s' has %zu bytes of JSON, at most %d are read", what, text.size, INT32_MAX);
+    ENSURE(text.size <= INT32_MAX, EXHAUSTED, "'%s' has %zu bytes of JSON, at most %d are read", what, text.size,
+           INT32_MAX);
     const uint8_t *start = text.size ? text.data : (const uint8_t *)"";
-    parser p = { .arena = arena, .what = what, .at = start, .end = start + text.size, .line_start = start, .line = 1 };
+    parser p = {.arena = arena, .what = what, .at = start, .end = start + text.size, .line_start = start, .line = 1};
     glia_json *root = ARENA_NEW(arena, glia_json);
     glia_status s = parse_document(&p, root);
     VEC_FREE(&p.values);
@@ -570,7 +591,7 @@ glia_status glia_json_parse(glia_arena *arena, glia_span text, const char *what,
 
 // ---------------------------------------------------------------------------------------------------- fields
 
-static const char *const kind_names[] = { "null", "a boolean", "a number", "a string", "an array", "an object" };
+static const char *const kind_names[] = {"null", "a boolean", "a number", "a string", "an array", "an object"};
 
 const glia_json *glia_json_find(const glia_json *object, const char *key)
 {

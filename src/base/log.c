@@ -10,8 +10,8 @@
 
 #include "base/strbuf.h"
 
-static const char *const names[] = { "error", "warn", "info", "debug" };
-static atomic_int threshold = -1;       // -1: not known yet. Relaxed: a level guards no other data
+static const char *const names[] = {"error", "warn", "info", "debug"};
+static atomic_int threshold = -1; // -1: not known yet. Relaxed: a level guards no other data
 
 static int level_from_environment(void)
 {
@@ -34,7 +34,8 @@ bool glia_log_enabled(glia_log_level level)
     if (now < 0) {
         const int found = level_from_environment();
         // A level that was set meanwhile wins.
-        if (atomic_compare_exchange_strong_explicit(&threshold, &now, found, memory_order_relaxed, memory_order_relaxed))
+        if (atomic_compare_exchange_strong_explicit(&threshold, &now, found, memory_order_relaxed,
+                                                    memory_order_relaxed))
             now = found;
     }
     return (int)level <= now;
@@ -43,15 +44,15 @@ bool glia_log_enabled(glia_log_level level)
 void glia_log(glia_log_level level, const char *format, ...)
 {
     if (!glia_log_enabled(level)) return;
-    glia_strbuf line = { 0 };
+    glia_strbuf line = {0};
     char *text = NULL;
     va_list ap;
     va_start(ap, format);
     const int n = vasprintf(&text, format, ap);
     va_end(ap);
-    if (n < 0) return;                  // nothing sensible is left to do for a log line
+    if (n < 0) return; // nothing sensible is left to do for a log line
     for (char *p = text; *p; p++)
-        if (*p == '\n') *p = ' ';       // one message is one line
+        if (*p == '\n') *p = ' '; // one message is one line
     glia_putf(&line, "glia: %s: ", names[level]);
     glia_put_bytes(&line, text, (size_t)n);
     glia_put_u8(&line, '\n');

@@ -20,15 +20,15 @@ glia_philox_block glia_philox(uint64_t key, uint64_t counter_lo, uint64_t counte
         c1 = (uint32_t)p1;
         c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
         c3 = (uint32_t)p0;
-        k0 += 0x9E3779B9u;      // the golden ratio and sqrt(3) - 1: Weyl sequences that separate the rounds
+        k0 += 0x9E3779B9u; // the golden ratio and sqrt(3) - 1: Weyl sequences that separate the rounds
         k1 += 0xBB67AE85u;
     }
-    return (glia_philox_block){ { c0, c1, c2, c3 } };
+    return (glia_philox_block){{c0, c1, c2, c3}};
 }
 
 glia_rng glia_rng_of(uint64_t seed)
 {
-    return (glia_rng){ .key = seed, .used = 4 };
+    return (glia_rng){.key = seed, .used = 4};
 }
 
 uint32_t glia_rng_u32(glia_rng *r)
@@ -47,7 +47,8 @@ uint32_t glia_rng_below(glia_rng *r, uint32_t bound)
     uint64_t product = (uint64_t)glia_rng_u32(r) * bound;
     if ((uint32_t)product < bound) {
         const uint32_t floor = (0u - bound) % bound;
-        while ((uint32_t)product < floor) product = (uint64_t)glia_rng_u32(r) * bound;
+        while ((uint32_t)product < floor)
+            product = (uint64_t)glia_rng_u32(r) * bound;
     }
     return (uint32_t)(product >> 32);
 }
@@ -76,9 +77,10 @@ static double log_unit(double u)
         m *= 0.5;
         e++;
     }
-    const double s = (m - 1) / (m + 1), z = s * s;          // z < 0.0295: twelve terms leave 1e-19
+    const double s = (m - 1) / (m + 1), z = s * s; // z < 0.0295: twelve terms leave 1e-19
     double sum = 0;
-    for (int k = 23; k >= 1; k -= 2) sum = sum * z + 1.0 / k;
+    for (int k = 23; k >= 1; k -= 2)
+        sum = sum * z + 1.0 / k;
     return e * 0.6931471805599453 + 2 * s * sum;
 }
 
@@ -86,16 +88,17 @@ static double log_unit(double u)
 static double cos_turns(double t)
 {
     const int quarter = (int)(t * 4 + 0.5);
-    const double x = (t - quarter * 0.25) * 6.283185307179586, z = x * x;   // |x| <= pi / 4
-    const double c = 1 - z / 2 * (1 - z / 12 * (1 - z / 30 * (1 - z / 56 * (1 - z / 90 * (1 - z / 132 * (1 - z / 182))))));
+    const double x = (t - quarter * 0.25) * 6.283185307179586, z = x * x; // |x| <= pi / 4
+    const double c =
+        1 - z / 2 * (1 - z / 12 * (1 - z / 30 * (1 - z / 56 * (1 - z / 90 * (1 - z / 132 * (1 - z / 182))))));
     const double s = x * (1 - z / 6 * (1 - z / 20 * (1 - z / 42 * (1 - z / 72 * (1 - z / 110 * (1 - z / 156))))));
-    const double by_quarter[4] = { c, -s, -c, s };
+    const double by_quarter[4] = {c, -s, -c, s};
     return by_quarter[quarter & 3];
 }
 
 float glia_rng_normal(glia_rng *r)
 {
-    const double u = 1 - glia_rng_double(r);                // (0, 1]
+    const double u = 1 - glia_rng_double(r); // (0, 1]
     const double t = glia_rng_double(r);
     return (float)(__builtin_sqrt(-2 * log_unit(u)) * cos_turns(t));
 }

@@ -7,7 +7,7 @@
 
 glia_cursor glia_cursor_of(glia_span bytes, const char *what)
 {
-    return (glia_cursor){ .bytes = bytes, .what = what };
+    return (glia_cursor){.bytes = bytes, .what = what};
 }
 
 size_t glia_cursor_left(const glia_cursor *c)
@@ -17,8 +17,8 @@ size_t glia_cursor_left(const glia_cursor *c)
 
 GLIA_MUST_USE static glia_status ensure_left(const glia_cursor *c, size_t size)
 {
-    ENSURE(size <= glia_cursor_left(c), CORRUPT, "'%s' ends at byte %zu, a field of %zu bytes at %zu needs more", c->what,
-           c->bytes.size, size, c->at);
+    ENSURE(size <= glia_cursor_left(c), CORRUPT, "'%s' ends at byte %zu, a field of %zu bytes at %zu needs more",
+           c->what, c->bytes.size, size, c->at);
     return GLIA_OK;
 }
 
@@ -27,19 +27,20 @@ GLIA_MUST_USE static glia_status read_le(glia_cursor *c, size_t size, uint64_t *
 {
     TRY(ensure_left(c, size));
     uint64_t v = 0;
-    for (size_t i = 0; i < size; i++) v |= (uint64_t)c->bytes.data[c->at + i] << (8 * i);
+    for (size_t i = 0; i < size; i++)
+        v |= (uint64_t)c->bytes.data[c->at + i] << (8 * i);
     c->at += size;
     *out = v;
     return GLIA_OK;
 }
 
-#define READ_UNSIGNED(name, type)                                                                                  \
-    glia_status name(glia_cursor *c, type *out)                                                                    \
-    {                                                                                                              \
-        uint64_t v;                                                                                                \
-        TRY(read_le(c, sizeof *out, &v));                                                                          \
-        *out = (type)v;                                                                                            \
-        return GLIA_OK;                                                                                            \
+#define READ_UNSIGNED(name, type)                                                                                      \
+    glia_status name(glia_cursor *c, type *out)                                                                        \
+    {                                                                                                                  \
+        uint64_t v;                                                                                                    \
+        TRY(read_le(c, sizeof *out, &v));                                                                              \
+        *out = (type)v;                                                                                                \
+        return GLIA_OK;                                                                                                \
     }
 READ_UNSIGNED(glia_read_u8, uint8_t)
 READ_UNSIGNED(glia_read_u16, uint16_t)
@@ -58,7 +59,7 @@ glia_status glia_read_f32(glia_cursor *c, float *out)
 glia_status glia_read_span(glia_cursor *c, size_t size, glia_span *out)
 {
     TRY(ensure_left(c, size));
-    *out = (glia_span){ c->bytes.data + c->at, size };
+    *out = (glia_span){c->bytes.data + c->at, size};
     c->at += size;
     return GLIA_OK;
 }

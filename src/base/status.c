@@ -11,7 +11,7 @@
 enum { TRAIL_MAX = 32 };
 
 typedef struct place {
-    const char *file;       // a __FILE__ literal
+    const char *file; // a __FILE__ literal
     int line;
 } place;
 
@@ -20,7 +20,7 @@ struct glia_status_s {
     int places;
     place trail[TRAIL_MAX];
     char *message;
-    char *trail_text;       // made when first asked for; dropped when a place is added
+    char *trail_text; // made when first asked for; dropped when a place is added
 };
 
 typedef struct code_info {
@@ -29,8 +29,8 @@ typedef struct code_info {
 } code_info;
 
 static const code_info codes[GLIA_CODE_COUNT] = {
-    [GLIA_CODE_OK] = { 0, 200, 0, "ok" },
-#define CODE(symbol, exit_, http_, nrt_, name_, when) [GLIA_CODE_##symbol] = { exit_, http_, nrt_, name_ },
+    [GLIA_CODE_OK] = {0, 200, 0, "ok"},
+#define CODE(symbol, exit_, http_, nrt_, name_, when) [GLIA_CODE_##symbol] = {exit_, http_, nrt_, name_},
 #include "base/codes.def"
 };
 
@@ -68,7 +68,7 @@ glia_status glia_status_make(glia_code code, const char *file, int line, const c
 glia_status glia_status_pass(glia_status s, const char *file, int line)
 {
     BUG_ON(!s);
-    if (s->places < TRAIL_MAX) s->trail[s->places++] = (place){ file, line };
+    if (s->places < TRAIL_MAX) s->trail[s->places++] = (place){file, line};
     free(s->trail_text);
     s->trail_text = NULL;
     return s;
@@ -112,7 +112,8 @@ const char *glia_status_trail(glia_status s)
     if (!s) return "";
     if (s->trail_text) return s->trail_text;
     size_t size = 1;
-    for (int i = 0; i < s->places; i++) size += strlen(base_name(s->trail[i].file)) + 16;
+    for (int i = 0; i < s->places; i++)
+        size += strlen(base_name(s->trail[i].file)) + 16;
     char *text = malloc(size);
     if (!text) out_of_memory();
     size_t at = 0;

@@ -10,7 +10,7 @@
 void glia_strbuf_fini(glia_strbuf *b)
 {
     glia_free(b->data);
-    *b = (glia_strbuf){ 0 };
+    *b = (glia_strbuf){0};
 }
 
 void glia_strbuf_clear(glia_strbuf *b)
@@ -27,7 +27,7 @@ const char *glia_strbuf_str(const glia_strbuf *b)
 char *glia_strbuf_take(glia_strbuf *b)
 {
     char *text = b->data ? b->data : glia_strdup("");
-    *b = (glia_strbuf){ 0 };
+    *b = (glia_strbuf){0};
     return text;
 }
 
@@ -38,7 +38,8 @@ static char *reserve(glia_strbuf *b, size_t more)
     if (__builtin_add_overflow(b->size, more, &need) || need > SIZE_MAX / 2) glia_array_bytes(SIZE_MAX, 2);
     if (need >= b->capacity) {
         size_t capacity = b->capacity ? b->capacity : 64;
-        while (capacity <= need) capacity *= 2;
+        while (capacity <= need)
+            capacity *= 2;
         b->data = glia_realloc(b->data, capacity);
         b->capacity = capacity;
     }
@@ -79,7 +80,8 @@ void glia_putf(glia_strbuf *b, const char *format, ...)
 static void put_le(glia_strbuf *b, uint64_t v, int size)
 {
     uint8_t bytes[8];
-    for (int i = 0; i < size; i++) bytes[i] = (uint8_t)(v >> (8 * i));
+    for (int i = 0; i < size; i++)
+        bytes[i] = (uint8_t)(v >> (8 * i));
     glia_put_bytes(b, bytes, (size_t)size);
 }
 
@@ -105,7 +107,8 @@ void glia_put_u64(glia_strbuf *b, uint64_t v)
 
 void glia_put_varint(glia_strbuf *b, uint64_t v)
 {
-    for (; v >= 0x80; v >>= 7) glia_put_u8(b, (uint8_t)(v | 0x80));
+    for (; v >= 0x80; v >>= 7)
+        glia_put_u8(b, (uint8_t)(v | 0x80));
     glia_put_u8(b, (uint8_t)v);
 }
 
@@ -116,5 +119,5 @@ void glia_put_zigzag(glia_strbuf *b, int64_t v)
 
 glia_span glia_strbuf_span(const glia_strbuf *b)
 {
-    return (glia_span){ (const uint8_t *)glia_strbuf_str(b), b->size };
+    return (glia_span){(const uint8_t *)glia_strbuf_str(b), b->size};
 }

@@ -27,17 +27,17 @@ typedef struct worker {
 } worker;
 
 struct glia_pool {
-    int threads;                    // including the caller
-    bool spins;                     // false when there are more threads than CPUs: spinning would steal from the others
-    worker *workers;                // [threads]; 0 is unused
+    int threads;     // including the caller
+    bool spins;      // false when there are more threads than CPUs: spinning would steal from the others
+    worker *workers; // [threads]; 0 is unused
     // A run. Written by the caller before `generation`, read by workers after it.
     glia_pool_fn fn;
     void *context;
     bool stop;
     _Alignas(64) atomic_uint generation;
-    _Alignas(64) atomic_int pending;            // workers that have not finished
-    _Alignas(64) atomic_int sleeping_workers;   // guarded by: lock, for writing
-    atomic_int sleeping_caller;                 // guarded by: lock, for writing
+    _Alignas(64) atomic_int pending;          // workers that have not finished
+    _Alignas(64) atomic_int sleeping_workers; // guarded by: lock, for writing
+    atomic_int sleeping_caller;               // guarded by: lock, for writing
     atomic_bool busy;
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
@@ -96,7 +96,8 @@ static void wait_until(glia_pool *p, ready_fn ready, unsigned seen, atomic_int *
     }
     pthread_mutex_lock(&p->lock);
     atomic_fetch_add(sleepers, 1);
-    while (!ready(p, seen)) pthread_cond_wait(cond, &p->lock);
+    while (!ready(p, seen))
+        pthread_cond_wait(cond, &p->lock);
     atomic_fetch_sub(sleepers, 1);
     pthread_mutex_unlock(&p->lock);
 }
@@ -127,10 +128,10 @@ static int start_workers(glia_pool *p, int threads)
 {
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);    // signals are the program's business, not a worker's
+    pthread_sigmask(SIG_SETMASK, &all, &before); // signals are the program's business, not a worker's
     int n = 1;
     for (; n < threads; n++) {
-        p->workers[n] = (worker){ .pool = p, .index = n };
+        p->workers[n] = (worker){.pool = p, .index = n};
         const int error = pthread_create(&p->workers[n].thread, NULL, worker_main, &p->workers[n]);
         if (!error) continue;
         glia_log(GLIA_LOG_WARN, "the host gives %d of %d threads: %s", n, threads, strerrordesc_np(error));
@@ -153,13 +154,13 @@ glia_pool *glia_pool_create(int threads)
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->wake, NULL);
     pthread_cond_init(&p->done, NULL);
-    p->threads = start_workers(p, threads);     // workers read it only after the first run is announced
+    p->threads = start_workers(p, threads); // workers read it only after the first run is announced
     return p;
 }
 
 static void announce(glia_pool *p)
 {
-    atomic_store_explicit(&p->pending, p->threads - 1, memory_order_relaxed);   // published by the next line
+    atomic_store_explicit(&p->pending, p->threads - 1, memory_order_relaxed); // published by the next line
     atomic_fetch_add(&p->generation, 1);
     wake_sleepers(p, &p->sleeping_workers, &p->wake);
 }
@@ -169,7 +170,8 @@ void glia_pool_destroy(glia_pool *p)
     if (!p) return;
     p->stop = true;
     announce(p);
-    for (int i = 1; i < p->threads; i++) pthread_join(p->workers[i].thread, NULL);
+    for (int i = 1; i < p->threads; i++)
+        pthread_join(p->workers[i].thread, NULL);
     pthread_cond_destroy(&p->done);
     pthread_cond_destroy(&p->wake);
     pthread_mutex_destroy(&p->lock);

@@ -8,10 +8,11 @@
 
 typedef void (*bulk_fn)(void *out, const void *in, size_t count);
 
-static const bulk_fn direct[NUM_DTYPE_COUNT][NUM_DTYPE_COUNT] = {       // [to][from]
-    [NUM_F32] = { [NUM_BF16] = num_bulk_bf16_to_f32, [NUM_F16] = num_bulk_f16_to_f32 },
-    [NUM_BF16] = { [NUM_F32] = num_bulk_bf16_from_f32, [NUM_F16] = num_bulk_bf16_from_f16 },
-    [NUM_F16] = { [NUM_F32] = num_bulk_f16_from_f32, [NUM_BF16] = num_bulk_f16_from_bf16 },
+static const bulk_fn direct[NUM_DTYPE_COUNT][NUM_DTYPE_COUNT] = {
+    // [to][from]
+    [NUM_F32] = {[NUM_BF16] = num_bulk_bf16_to_f32, [NUM_F16] = num_bulk_f16_to_f32},
+    [NUM_BF16] = {[NUM_F32] = num_bulk_bf16_from_f32, [NUM_F16] = num_bulk_bf16_from_f16},
+    [NUM_F16] = {[NUM_F32] = num_bulk_f16_from_f32, [NUM_BF16] = num_bulk_f16_from_bf16},
 };
 
 typedef struct stream {
@@ -21,8 +22,8 @@ typedef struct stream {
 
 static num_round round_of(const stream *s, size_t i)
 {
-    if (s->mode == NUM_RNE) return (num_round){ NUM_RNE, 0 };
-    return (num_round){ NUM_STOCHASTIC, glia_philox(s->key, s->counter + i, 0).v[0] };
+    if (s->mode == NUM_RNE) return (num_round){NUM_RNE, 0};
+    return (num_round){NUM_STOCHASTIC, glia_philox(s->key, s->counter + i, 0).v[0]};
 }
 
 static void convert_each(num_dtype to, void *out, num_dtype from, const void *in, size_t count, stream s)
@@ -44,14 +45,18 @@ void num_convert(num_dtype to, void *out, num_dtype from, const void *in, size_t
     }
     const bulk_fn fn = direct[to][from];
     const bool grows_in_place = out == in && num_size(to) > num_size(from);
-    if (fn && !grows_in_place) fn(out, in, count);
-    else convert_each(to, out, from, in, count, (stream){ .mode = NUM_RNE });
+    if (fn && !grows_in_place)
+        fn(out, in, count);
+    else
+        convert_each(to, out, from, in, count, (stream){.mode = NUM_RNE});
 }
 
 void num_convert_stochastic(num_dtype to, void *out, num_dtype from, const void *in, size_t count, uint64_t key,
                             uint64_t counter)
 {
     // Only a float target rounds stochastically; random numbers that decide nothing are not drawn.
-    if (to == from || !num_is_float(to)) num_convert(to, out, from, in, count);
-    else convert_each(to, out, from, in, count, (stream){ NUM_STOCHASTIC, key, counter });
+    if (to == from || !num_is_float(to))
+        num_convert(to, out, from, in, count);
+    else
+        convert_each(to, out, from, in, count, (stream){NUM_STOCHASTIC, key, counter});
 }

@@ -7,7 +7,7 @@
 
 typedef struct num_round {
     num_rounding mode;
-    uint32_t random;        // uniform; used by NUM_STOCHASTIC
+    uint32_t random; // uniform; used by NUM_STOCHASTIC
 } num_round;
 
 // Float targets round once, as `r` says; integer targets round to nearest even whatever `r` says.

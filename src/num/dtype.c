@@ -5,12 +5,12 @@
 
 #include <string.h>
 
-enum { CONV = NUM_FLAG_CONV, NOINF = NUM_FLAG_NOINF, NONE = NUM_FLAG_NONE };    // as the rows spell them
+enum { CONV = NUM_FLAG_CONV, NOINF = NUM_FLAG_NOINF, NONE = NUM_FLAG_NONE }; // as the rows spell them
 
 static const num_dtype_info dtypes[NUM_DTYPE_COUNT] = {
-    [NUM_DTYPE_NONE] = { "none", "", "", 0, 0, 0, 0, 0 },
-#define DTYPE(symbol, name, hlo, numpy, bits, exp, man, kind, flags)                                               \
-    [NUM_##symbol] = { name, hlo, numpy, bits, exp, man, NUM_KIND_##kind, flags },
+    [NUM_DTYPE_NONE] = {"none", "", "", 0, 0, 0, 0, 0},
+#define DTYPE(symbol, name, hlo, numpy, bits, exp, man, kind, flags)                                                   \
+    [NUM_##symbol] = {name, hlo, numpy, bits, exp, man, NUM_KIND_##kind, flags},
 #include "num/dtypes.def"
 };
 
@@ -64,7 +64,8 @@ uint64_t num_load(num_dtype t, const void *p)
     BUG_ON(size > 8);
     const uint8_t *bytes = p;
     uint64_t bits = 0;
-    for (int i = 0; i < size; i++) bits |= (uint64_t)bytes[i] << (8 * i);
+    for (int i = 0; i < size; i++)
+        bits |= (uint64_t)bytes[i] << (8 * i);
     return bits;
 }
 
@@ -73,5 +74,6 @@ void num_store(num_dtype t, void *p, uint64_t bits)
     const int size = num_size(t);
     BUG_ON(size > 8);
     uint8_t *bytes = p;
-    for (int i = 0; i < size; i++) bytes[i] = (uint8_t)(bits >> (8 * i));
+    for (int i = 0; i < size; i++)
+        bytes[i] = (uint8_t)(bits >> (8 * i));
 }

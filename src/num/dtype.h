@@ -2,10 +2,10 @@
 // Element types and conversions between them. Bits are a claim: every rule here is tested exhaustively for the 8- and
 // 16-bit types and against an independent implementation for the rest.
 //
-// Rules [hardware.md §11.2]: float to narrower float rounds to nearest even, or stochastically; overflow gives
-// infinity, or NaN for a NOINF type; NaN becomes the canonical quiet NaN (0x7FC00000 in fp32), keeping no payload;
-// subnormals are gradual. Float to integer rounds to nearest even and saturates; NaN gives 0. Integer to float rounds
-// to nearest even. Bool is 0 or 1: any non-zero value converts to 1.
+// Rules [numerics:rounding] [numerics:overflow] [numerics:float_to_int] [numerics:nan]: float to narrower float rounds
+// to nearest even, or stochastically; overflow gives infinity, or NaN for a NOINF type; NaN becomes the canonical quiet
+// NaN (0x7FC00000 in fp32), keeping no payload; subnormals are gradual. Float to integer rounds to nearest even and
+// saturates; NaN gives 0. Integer to float rounds to nearest even. Bool is 0 or 1: any non-zero value converts to 1.
 #ifndef GLIA_NUM_DTYPE_H
 #define GLIA_NUM_DTYPE_H
 
@@ -45,7 +45,8 @@ typedef enum num_rounding { NUM_RNE, NUM_STOCHASTIC } num_rounding;
 float num_to_f32(num_dtype t, uint64_t bits);
 uint64_t num_from_f32(num_dtype t, float x);            // RNE
 // Stochastic: adds `random` below the last kept bit before truncating, so that P(up) is the discarded fraction.
-// Exact for values that are representable, unbiased otherwise; overflow, NaN and integers behave as in RNE.
+// Exact for values that are representable, unbiased otherwise (past 32 discarded bits, to within 2^-32 of P(up));
+// past the largest finite value, for NaN and for integers it is RNE.
 uint64_t num_from_f32_stochastic(num_dtype t, float x, uint32_t random);
 // Scalar conversions through fp64, for the reference evaluator and 32/64-bit integers (exact to 53 bits).
 double num_to_f64(num_dtype t, uint64_t bits);
@@ -65,8 +66,8 @@ float num_tf32_round(float x);                          // fp32 with 10 mantissa
 static inline uint32_t num_f32_bits(float x) { uint32_t u; __builtin_memcpy(&u, &x, 4); return u; }
 static inline float num_f32_of(uint32_t u) { float x; __builtin_memcpy(&x, &u, 4); return x; }
 
-// Converts `count` contiguous elements. `from` == `to` copies bits. Fast for the pairs among f32, bf16, f16.
-// Any thread; buffers must not overlap unless equal.
+// Converts `count` contiguous elements, at any alignment. `from` == `to` copies bits. Fast for the pairs among f32, bf16,
+// f16. Any thread; buffers must not overlap unless equal.
 void num_convert(num_dtype to, void *out, num_dtype from, const void *in, size_t count);
 // The same with stochastic rounding; element i draws from philox(key, counter + i).
 void num_convert_stochastic(num_dtype to, void *out, num_dtype from, const void *in, size_t count, uint64_t key,

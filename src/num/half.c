@@ -16,7 +16,7 @@ static inline uint32_t bf16_widen(uint32_t bits)
 
 static inline uint32_t bf16_narrow(uint32_t u)
 {
-    const uint32_t rounded = (u + 0x7FFF + (u >> 16 & 1)) >> 16;    // a carry past the mantissa is the next binade
+    const uint32_t rounded = (u + 0x7FFF + (u >> 16 & 1)) >> 16; // a carry past the mantissa is the next binade
     return (u & 0x7FFFFFFF) > F32_INF ? 0x7FC0 : rounded;
 }
 
@@ -97,12 +97,13 @@ static inline void store_32(uint8_t *p, size_t i, uint32_t bits)
     memcpy(p + 4 * i, &bits, sizeof bits);
 }
 
-#define BULK(name, store, expression)                                                                              \
-    void name(void *out, const void *in, size_t count)                                                             \
-    {                                                                                                              \
-        uint8_t *to = out;                                                                                         \
-        const uint8_t *from = in;                                                                                  \
-        for (size_t i = 0; i < count; i++) store(to, i, expression);                                               \
+#define BULK(name, store, expression)                                                                                  \
+    void name(void *out, const void *in, size_t count)                                                                 \
+    {                                                                                                                  \
+        uint8_t *to = out;                                                                                             \
+        const uint8_t *from = in;                                                                                      \
+        for (size_t i = 0; i < count; i++)                                                                             \
+            store(to, i, expression);                                                                                  \
     }
 BULK(num_bulk_bf16_to_f32, store_32, bf16_widen(load_16(from, i)))
 BULK(num_bulk_bf16_from_f32, store_16, bf16_narrow(load_32(from, i)))

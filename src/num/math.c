@@ -50,10 +50,10 @@ static inline float min_of(float a, float b)
 
 #include "num/math_lanes.h"
 
-#define DEFINE(name)                                                                                               \
-    float num_##name(float x)                                                                                      \
-    {                                                                                                              \
-        return scalar_##name(x);                                                                                   \
+#define DEFINE(name)                                                                                                   \
+    float num_##name(float x)                                                                                          \
+    {                                                                                                                  \
+        return scalar_##name(x);                                                                                       \
     }
 DEFINE(exp)
 DEFINE(log)

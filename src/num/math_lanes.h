@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of math.h as one text for every lane type: math.c expands it over `float`, a SIMD file over vectors, and
-// both give the same bits, because each line is a fixed fp32 or integer operation and nothing branches.
+// The functions of math.h as one text for every lane type: math.c expands it over `float`, a SIMD file over vectors,
+// and both give the same bits, because each line is a fixed fp32 or integer operation and nothing branches.
 //
-// Before including it, define the lane types and operations below (all on values of every lane at once), and LANE(name),
-// which makes the names of the functions. No include guard: a file may expand it more than once.
+// Before including it, define the lane types and operations below (all on values of every lane at once), and
+// LANE(name), which makes the names of the functions. No include guard: a file may expand it more than once.
 //
 //   lane_f, lane_u, lane_m          fp32, uint32 and mask of one vector
 //   LANE_F(c), LANE_U(c)            every lane = c
@@ -41,14 +41,16 @@ static inline lane_f LANE(nan_of)(lane_f x, lane_f y)
     return LANE_SELECT(LANE_NAN(x), LANE_FLOAT(LANE_U(NUM_QNAN_BITS)), y);
 }
 
+// clang-format off
 #define HORNER_FIRST(c) lane_f y = LANE_F(c);
 #define HORNER_STEP(c) y = LANE_FMA(y, x, LANE_F(c));
-#define HORNER_FUNCTION(name, poly)                                                                                \
-    static inline lane_f LANE(name)(lane_f x)                                                                      \
-    {                                                                                                              \
-        poly(HORNER_FIRST, HORNER_STEP)                                                                            \
-        return y;                                                                                                  \
+#define HORNER_FUNCTION(name, poly)                                                                                    \
+    static inline lane_f LANE(name)(lane_f x)                                                                          \
+    {                                                                                                                  \
+        poly(HORNER_FIRST, HORNER_STEP)                                                                                \
+        return y;                                                                                                      \
     }
+// clang-format on
 HORNER_FUNCTION(expm1_poly, NUM_EXPM1_POLY)
 HORNER_FUNCTION(log1p_poly, NUM_LOG1P_POLY)
 HORNER_FUNCTION(tanh_poly, NUM_TANH_POLY)
@@ -161,7 +163,7 @@ static inline lane_f LANE(sin)(lane_f x)
     r = LANE_FMA(k, LANE_F(-NUM_PI_C), r);
     const lane_f z = LANE_MUL(r, r);
     lane_f inside = LANE_FMA(LANE_MUL(z, r), LANE(sin_poly)(z), r);
-    inside = LANE_FLOAT(LANE_XOR(LANE_BITS(inside), LANE_SHL(LANE_BITS(t), 31)));      // odd k: the other sign
+    inside = LANE_FLOAT(LANE_XOR(LANE_BITS(inside), LANE_SHL(LANE_BITS(t), 31))); // odd k: the other sign
     inside = LANE_MIN(LANE_F(1.0f), inside);
     const lane_f d = LANE_SUB(LANE_SUB(a, LANE_F(NUM_PI_A)), LANE_F(NUM_PI_B));
     const lane_f outside = LANE_MUL(d, LANE_FMA(LANE_MUL(d, d), LANE_F(NUM_ONE_SIXTH), LANE_F(-1.0f)));
@@ -184,7 +186,7 @@ static inline lane_f LANE(arctan)(lane_f x)
 static inline lane_f LANE(rsqrt)(lane_f x)
 {
     const lane_f y = LANE_DIV(LANE_F(1.0f), LANE_SQRT(x));
-    return LANE(nan_of)(y, y);              // a negative argument too
+    return LANE(nan_of)(y, y); // a negative argument too
 }
 
 // max(x, 0) + ln(1 + e^-|x|); the logarithm halves 1 + e when that is past sqrt(2).
@@ -205,13 +207,13 @@ static inline lane_f LANE(times_sigmoid)(lane_m below, lane_f y, lane_f small, L
 {
     const lane_f one = LANE_F(1.0f), s = LANE_MUL(e.s1, e.s2);
     const lane_f d = LANE(one_plus_exp)(e);
-    const lane_f dl = LANE_FMA(e.q, s, LANE_SUB(s, LANE_SUB(d, one)));     // 1 + e^-|z| = d + dl
+    const lane_f dl = LANE_FMA(e.q, s, LANE_SUB(s, LANE_SUB(d, one))); // 1 + e^-|z| = d + dl
     const lane_f correction = LANE_MUL(dl, LANE_FMA(LANE_F(NUM_INVERSE_1), d, LANE_F(NUM_INVERSE_0)));
     lane_f q = LANE_SELECT(below, e.q, LANE_F(0.0f));
     q = LANE_FMA(LANE(negate)(correction), LANE_ADD(one, q), q);
     const lane_f quotient = LANE_DIV(LANE_SELECT(below, LANE_MUL(small, e.s1), y), d);
     const lane_f product = LANE_MUL(LANE_FMA(quotient, q, quotient), LANE_SELECT(below, e.s2, one));
-    return LANE_SELECT(LANE_LT(y, LANE_FLOAT(LANE_U(NUM_INF_BITS))), product, y);      // not inf * 0
+    return LANE_SELECT(LANE_LT(y, LANE_FLOAT(LANE_U(NUM_INF_BITS))), product, y); // not inf * 0
 }
 
 static inline lane_f LANE(sigmoid)(lane_f x)
@@ -229,7 +231,8 @@ static inline lane_f LANE(silu)(lane_f x)
 }
 
 // x Phi(x), t Phi(-t) = t / (t + K) e^(-t^2/2) P(v), with P flat and v = (t - K) / (t + K). t^2 and t / (t + K) are
-// kept in two floats: the exponential turns an absolute error of t^2 into a relative one. For x > 0 it is x - x Phi(-x).
+// kept in two floats: the exponential turns an absolute error of t^2 into a relative one. For x > 0 it is
+// x - x Phi(-x).
 static inline lane_f LANE(gelu)(lane_f x)
 {
     const lane_f t = LANE_MIN(LANE_F(NUM_GELU_MAX), LANE(abs)(x)), k = LANE_F(NUM_MILLS_CENTRE);
@@ -242,17 +245,17 @@ static inline lane_f LANE(gelu)(lane_f x)
     const lane_f rest = LANE_FMA(LANE(negate)(u), dl, LANE_FMA(LANE(negate)(u), d, t));
     const lane_f ul = LANE_MUL(rest, inverse);
     const lane_f two = LANE_F(2.0f), minus_one = LANE_F(-1.0f);
-    const lane_f v = LANE_FMA(two, u, minus_one);                              // v + vl
+    const lane_f v = LANE_FMA(two, u, minus_one); // v + vl
     const lane_f vl = LANE_FMA(two, ul, LANE_FMA(two, u, LANE_SUB(minus_one, v)));
     // p + pl = P, its last two steps in two floats
     const lane_f c1 = LANE_F(NUM_MILLS_1), c0 = LANE_F(NUM_MILLS_0);
     const lane_f p2 = LANE(mills_poly)(v), p1 = LANE_FMA(p2, v, c1), p = LANE_FMA(p1, v, c0);
     const lane_f p1l = LANE_FMA(p2, v, LANE_SUB(c1, p1));
     lane_f pl = LANE_FMA(p1l, v, LANE_FMA(p1, v, LANE_SUB(c0, p)));
-    pl = LANE_FMA(vl, LANE_FMA(p2, v, p1), pl);                                // P'(v) to a few percent
+    pl = LANE_FMA(vl, LANE_FMA(p2, v, p1), pl); // P'(v) to a few percent
     const lane_f pq = LANE_FMA(p, e.q, pl), pe = LANE_ADD(p, pq), pel = LANE_SUB(pq, LANE_SUB(pe, p));
     const lane_f low = LANE_FMA(pe, ul, LANE_MUL(pel, u));
-    const lane_f tail = LANE_MUL(LANE_FMA(pe, u, low), e.s1);                  // |x| Phi(-|x|) = tail * s2
+    const lane_f tail = LANE_MUL(LANE_FMA(pe, u, low), e.s1); // |x| Phi(-|x|) = tail * s2
     const lane_f below = LANE(negate)(LANE_MUL(tail, e.s2));
     const lane_f above = LANE_FMA(LANE(negate)(tail), e.s2, x);
     lane_f y = LANE_SELECT(LANE_LT(x, LANE_F(0.0f)), below, above);

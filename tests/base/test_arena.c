@@ -12,8 +12,9 @@ TEST(arena, pieces_are_zero_aligned_and_apart)
         uint8_t *p = glia_arena_alloc_aligned(a, size, align);
         EXPECT_EQ_INT((uintptr_t)p % (align < 16 ? 16 : align), 0);
         EXPECT(p != last_end || size);
-        for (size_t b = 0; b < size; b++) EXPECT_EQ_INT(p[b], 0);
-        memset(p, 0xA5, size);          // a later piece that overlaps would not be zero
+        for (size_t b = 0; b < size; b++)
+            EXPECT_EQ_INT(p[b], 0);
+        memset(p, 0xA5, size); // a later piece that overlaps would not be zero
         last_end = p;
     }
 }
@@ -21,7 +22,7 @@ TEST(arena, pieces_are_zero_aligned_and_apart)
 TEST(arena, sizes_around_the_chunk_are_served)
 {
     AUTO(glia_arena) a = glia_arena_create();
-    const size_t sizes[] = { 0, 1, 1023, 4095, 4096, 4097, 1 << 20, (1 << 20) + 1, 3 << 20 };
+    const size_t sizes[] = {0, 1, 1023, 4095, 4096, 4097, 1 << 20, (1 << 20) + 1, 3 << 20};
     size_t sum = 0;
     for (size_t round = 0; round < 3; round++)
         for (size_t i = 0; i < COUNT_OF(sizes); i++) {
@@ -58,10 +59,12 @@ TEST(arena, checked_sizes_refuse_overflow)
 
 TEST(arena, vectors_grow_and_keep_their_items)
 {
-    VEC(int) v = { 0 };
-    for (int i = 0; i < 1000; i++) VEC_PUSH(&v) = i * i;
+    VEC(int) v = {0};
+    for (int i = 0; i < 1000; i++)
+        VEC_PUSH(&v) = i * i;
     EXPECT_EQ_INT(v.count, 1000);
-    for (int i = 0; i < 1000; i++) EXPECT_EQ_INT(v.items[i], i * i);
+    for (int i = 0; i < 1000; i++)
+        EXPECT_EQ_INT(v.items[i], i * i);
     VEC_FREE(&v);
     EXPECT(v.items == NULL && v.count == 0 && v.capacity == 0);
 }
@@ -69,7 +72,8 @@ TEST(arena, vectors_grow_and_keep_their_items)
 TEST(arena, heap_memory_is_zeroed)
 {
     uint8_t *p = glia_alloc(1000);
-    for (int i = 0; i < 1000; i++) EXPECT_EQ_INT(p[i], 0);
+    for (int i = 0; i < 1000; i++)
+        EXPECT_EQ_INT(p[i], 0);
     p = glia_realloc(p, 10);
     glia_free(p);
     glia_free(NULL);

@@ -42,14 +42,15 @@ static int count_entries(const char *path)
     DIR *d = opendir(path);
     EXPECT(d != NULL);
     int n = 0;
-    while (readdir(d)) n++;
+    while (readdir(d))
+        n++;
     closedir(d);
     return n - 2;
 }
 
 static glia_span span_of(const char *text)
 {
-    return (glia_span){ (const uint8_t *)text, strlen(text) };
+    return (glia_span){(const uint8_t *)text, strlen(text)};
 }
 
 static void expect_content(const char *path, const char *want)
@@ -71,7 +72,7 @@ TEST(file, written_bytes_are_mapped_back)
     expect_content(path, "first");
     EXPECT_OK(glia_file_write_atomic(path, span_of("second, longer")));
     expect_content(path, "second, longer");
-    EXPECT_OK(glia_file_write_atomic(path, (glia_span){ 0 }));
+    EXPECT_OK(glia_file_write_atomic(path, (glia_span){0}));
     expect_content(path, "");
     EXPECT(glia_file_exists(path));
     EXPECT_EQ_INT(count_entries(dir), 1);
@@ -96,7 +97,8 @@ TEST(file, a_failed_write_leaves_the_old_file_and_nothing_else)
     make_dir();
     EXPECT_OK(glia_dir_create(in_dir("sub")));
     EXPECT_FAILS(glia_file_write_atomic(in_dir("sub"), span_of("x")), IO, "is a directory");
-    EXPECT_FAILS(glia_file_write_atomic(in_dir("none/x"), span_of("x")), NOT_FOUND, "none/x' cannot be written: No such");
+    EXPECT_FAILS(glia_file_write_atomic(in_dir("none/x"), span_of("x")), NOT_FOUND,
+                 "none/x' cannot be written: No such");
     EXPECT_EQ_INT(count_entries(dir), 1);
     remove_dir();
 }

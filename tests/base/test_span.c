@@ -6,12 +6,12 @@
 
 static glia_cursor cursor_of(const void *bytes, size_t size)
 {
-    return glia_cursor_of((glia_span){ bytes, size }, "in.bin");
+    return glia_cursor_of((glia_span){bytes, size}, "in.bin");
 }
 
 TEST(span, reads_little_endian)
 {
-    const uint8_t bytes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 0, 0xC0, 0x3F };
+    const uint8_t bytes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 0, 0xC0, 0x3F};
     glia_cursor c = cursor_of(bytes, sizeof bytes);
     uint8_t a;
     uint16_t b;
@@ -33,10 +33,10 @@ TEST(span, reads_little_endian)
 
 TEST(span, a_short_read_moves_nothing)
 {
-    const uint8_t bytes[] = { 1, 2, 3 };
+    const uint8_t bytes[] = {1, 2, 3};
     glia_cursor c = cursor_of(bytes, sizeof bytes);
     uint32_t d = 77;
-    glia_span s = { 0 };
+    glia_span s = {0};
     EXPECT_FAILS(glia_read_u32(&c, &d), CORRUPT, "'in.bin' ends at byte 3, a field of 4 bytes at 0");
     EXPECT_EQ_INT(d, 77);
     EXPECT_FAILS(glia_read_span(&c, SIZE_MAX, &s), CORRUPT, "in.bin");
@@ -48,11 +48,13 @@ TEST(span, a_short_read_moves_nothing)
 
 TEST(span, varints_come_back)
 {
-    const uint64_t values[] = { 0, 1, 127, 128, 300, 16383, 16384, UINT32_MAX, 1ull << 63, UINT64_MAX };
-    const int64_t signs[] = { 0, -1, 1, -64, 63, 64, INT64_MIN, INT64_MAX };
-    glia_strbuf b = { 0 };
-    for (size_t i = 0; i < COUNT_OF(values); i++) glia_put_varint(&b, values[i]);
-    for (size_t i = 0; i < COUNT_OF(signs); i++) glia_put_zigzag(&b, signs[i]);
+    const uint64_t values[] = {0, 1, 127, 128, 300, 16383, 16384, UINT32_MAX, 1ull << 63, UINT64_MAX};
+    const int64_t signs[] = {0, -1, 1, -64, 63, 64, INT64_MIN, INT64_MAX};
+    glia_strbuf b = {0};
+    for (size_t i = 0; i < COUNT_OF(values); i++)
+        glia_put_varint(&b, values[i]);
+    for (size_t i = 0; i < COUNT_OF(signs); i++)
+        glia_put_zigzag(&b, signs[i]);
     glia_cursor c = glia_cursor_of(glia_strbuf_span(&b), "b");
     for (size_t i = 0; i < COUNT_OF(values); i++) {
         uint64_t v;

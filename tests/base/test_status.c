@@ -46,7 +46,8 @@ TEST(status, prefix_goes_before_the_message)
 TEST(status, trail_keeps_the_first_32_places)
 {
     AUTO_STATUS s = GLIA_FAIL(IO, "x");
-    for (int i = 0; i < 100; i++) s = glia_status_pass(s, "deep/way.c", i);
+    for (int i = 0; i < 100; i++)
+        s = glia_status_pass(s, "deep/way.c", i);
     const char *trail = glia_status_trail(s);
     EXPECT(strstr(trail, "way.c:30") != NULL);
     EXPECT(strstr(trail, "way.c:31") == NULL);
@@ -61,7 +62,8 @@ TEST(status, codes_answer_for_every_edge)
     EXPECT_EQ_INT(glia_code_nrt(GLIA_CODE_EXHAUSTED), 4);
     EXPECT_EQ_INT(glia_code_exit(GLIA_CODE_OK), 0);
     EXPECT_EQ_INT(glia_code_http(GLIA_CODE_OK), 200);
-    for (int c = 1; c < GLIA_CODE_COUNT; c++) EXPECT(glia_code_exit((glia_code)c) > 0);
+    for (int c = 1; c < GLIA_CODE_COUNT; c++)
+        EXPECT(glia_code_exit((glia_code)c) > 0);
 }
 
 TEST(status, bug_on_aborts_and_names_the_place)
@@ -76,7 +78,7 @@ TEST(status, bug_on_aborts_and_names_the_place)
         _exit(0);
     }
     close(ends[1]);
-    char text[512] = { 0 };
+    char text[512] = {0};
     EXPECT(read(ends[0], text, sizeof text - 1) > 0);
     close(ends[0]);
     int how;
@@ -90,8 +92,10 @@ GLIA_MUST_USE static glia_status take_or_leave(bool take, char **out)
 {
     char *text = strdup("owned");
     *out = take ? TAKE(text) : NULL;
-    if (!take) free(text);
-    else EXPECT(text == NULL);
+    if (!take)
+        free(text);
+    else
+        EXPECT(text == NULL);
     return GLIA_OK;
 }
 

@@ -65,11 +65,12 @@ int main(int argc, char **argv)
     qsort(sorted, n, sizeof *sorted, compare);
 
     cmocka_set_message_output(CM_OUTPUT_SUBUNIT);
-    int passed = 0, failed = 0, skipped = 0;
+    int passed = 0, failed = 0, skipped = 0, matched = 0;
     for (size_t i = 0; i < n; i++) {
         char full[512];
         snprintf(full, sizeof full, "%s.%s", sorted[i]->group, sorted[i]->name);
         if (only && strcmp(only, full) != 0 && strcmp(only, sorted[i]->group) != 0) continue;
+        matched++;
         if (list) {
             printf("%s\n", full);
             continue;
@@ -96,6 +97,10 @@ int main(int argc, char **argv)
         fflush(stdout);
     }
     free(sorted);
+    if (only && !matched) {
+        fprintf(stderr, "%s: no test is called '%s'\nhint: see '--list'\n", argv[0], only);
+        return 2;
+    }
     if (list) return 0;
     printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
     return failed ? 1 : 0;

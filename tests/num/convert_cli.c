@@ -18,9 +18,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "'%s' to '%s' cannot be converted\n", argv[1], argv[2]);
         return 2;
     }
-    glia_strbuf in = { 0 };
+    glia_strbuf in = {0};
     char block[65536];
-    for (size_t n; (n = fread(block, 1, sizeof block, stdin)) > 0;) glia_put_bytes(&in, block, n);
+    for (size_t n; (n = fread(block, 1, sizeof block, stdin)) > 0;)
+        glia_put_bytes(&in, block, n);
     const size_t count = in.size / (size_t)num_size(from);
     void *out = glia_alloc(glia_array_bytes(count, (size_t)num_size(to)));
     num_convert(to, out, from, in.data, count);

@@ -11,7 +11,7 @@ mp.mp.prec = 120
 
 
 def fit(name, low, high, degree, target, weight):
-    """target(x) ~ sum c_k x^k on [low, high]; weight(x) turns an error of the sum into a relative error of the whole."""
+    """target(x) ~ sum c_k x^k on [low, high]; weight(x) turns an error of the sum into a relative one of the whole."""
     n = 400
     nodes = [low + (high - low) * (1 - mp.cos(mp.pi * (i + mp.mpf(1) / 2) / n)) / 2 for i in range(n)]
     y = np.array([float(target(x)) for x in nodes])

@@ -5,11 +5,11 @@
 
 #include <stddef.h>
 
-#define LANE_FUNCTIONS(F)                                                                                          \
+#define LANE_FUNCTIONS(F)                                                                                              \
     F(exp) F(log) F(tanh) F(erf) F(sin) F(sigmoid) F(softplus) F(arctan) F(rsqrt) F(gelu) F(gelu_tanh) F(silu)
 
 // Apply a function to `count` floats, a multiple of 16.
 typedef void (*lanes_fn)(float *out, const float *in, size_t count);
-extern const lanes_fn lanes_avx2[], lanes_avx512[];     // in the order of LANE_FUNCTIONS
+extern const lanes_fn lanes_avx2[], lanes_avx512[]; // in the order of LANE_FUNCTIONS
 
 #endif

@@ -12,14 +12,14 @@ typedef struct format {
     num_dtype type;
     int bits, exponent_bits, mantissa_bits;
     bool noinf;
-    double max;             // largest finite value
-    uint64_t nan;           // the canonical NaN
+    double max;   // largest finite value
+    uint64_t nan; // the canonical NaN
 } format;
 
 static const format formats[] = {
-    { NUM_BF16, 16, 8, 7, false, 0x1.FEp127, 0x7FC0 },  { NUM_F16, 16, 5, 10, false, 65504, 0x7E00 },
-    { NUM_F8E4M3, 8, 4, 3, false, 240, 0x7C },          { NUM_F8E4M3FN, 8, 4, 3, true, 448, 0x7F },
-    { NUM_F8E5M2, 8, 5, 2, false, 57344, 0x7E },        { NUM_F8E3M4, 8, 3, 4, false, 15.5, 0x78 },
+    {NUM_BF16, 16, 8, 7, false, 0x1.FEp127, 0x7FC0}, {NUM_F16, 16, 5, 10, false, 65504, 0x7E00},
+    {NUM_F8E4M3, 8, 4, 3, false, 240, 0x7C},         {NUM_F8E4M3FN, 8, 4, 3, true, 448, 0x7F},
+    {NUM_F8E5M2, 8, 5, 2, false, 57344, 0x7E},       {NUM_F8E3M4, 8, 3, 4, false, 15.5, 0x78},
 };
 
 // The value of a pattern, NAN or +-INFINITY.
@@ -79,7 +79,7 @@ TEST(convert, ties_go_to_even_between_all_neighbours)
             EXPECT_EQ_HEX(num_from_f64(f->type, -middle), even | sign);
             EXPECT_EQ_HEX(num_from_f64(f->type, nextafter(middle, 0)), u);
             EXPECT_EQ_HEX(num_from_f64(f->type, nextafter(middle, INFINITY)), u + 1);
-            if ((double)(float)middle != middle) continue;      // bf16's lowest middle is below fp32's subnormals
+            if ((double)(float)middle != middle) continue; // bf16's lowest middle is below fp32's subnormals
             EXPECT_EQ_HEX(num_from_f32(f->type, (float)middle), even);
             EXPECT_EQ_HEX(num_from_f32(f->type, nextafterf((float)middle, 0)), u);
             EXPECT_EQ_HEX(num_from_f32(f->type, nextafterf((float)middle, INFINITY)), u + 1);
@@ -109,10 +109,11 @@ TEST(convert, overflow_gives_infinity_or_nan)
 
 TEST(convert, nan_is_canonical_everywhere)
 {
-    const uint32_t nans[] = { 0x7FC00000, 0xFFC00000, 0x7F800001, 0xFFFFFFFF, 0x7FA12345 };
+    const uint32_t nans[] = {0x7FC00000, 0xFFC00000, 0x7F800001, 0xFFFFFFFF, 0x7FA12345};
     for (size_t n = 0; n < COUNT_OF(nans); n++) {
         const float x = num_f32_of(nans[n]);
-        for (size_t i = 0; i < COUNT_OF(formats); i++) EXPECT_EQ_HEX(num_from_f32(formats[i].type, x), formats[i].nan);
+        for (size_t i = 0; i < COUNT_OF(formats); i++)
+            EXPECT_EQ_HEX(num_from_f32(formats[i].type, x), formats[i].nan);
         EXPECT_EQ_HEX(num_from_f32(NUM_F32, x), 0x7FC00000);
         EXPECT_EQ_HEX(num_from_f32(NUM_TF32, x), 0x7FC00000);
         EXPECT_EQ_HEX(num_from_f32(NUM_F64, x), 0x7FF8000000000000);
@@ -136,7 +137,7 @@ TEST(convert, values_under_half_of_the_least_vanish_with_their_sign)
 
 TEST(convert, tf32_keeps_ten_mantissa_bits)
 {
-    EXPECT_EQ_HEX(num_from_f32(NUM_TF32, 0x1.002p0f), 0x3F800000);                  // ties go to even
+    EXPECT_EQ_HEX(num_from_f32(NUM_TF32, 0x1.002p0f), 0x3F800000); // ties go to even
     EXPECT_EQ_HEX(num_from_f32(NUM_TF32, 0x1.006p0f), num_f32_bits(0x1.008p0f));
     EXPECT_EQ_HEX(num_from_f32(NUM_TF32, 0x1.002002p0f), num_f32_bits(0x1.004p0f));
     EXPECT_EQ_HEX(num_from_f32(NUM_TF32, -0x1.ffep127f), 0xFF800000);
@@ -151,9 +152,10 @@ TEST(convert, tf32_equals_rounding_in_double)
         if (!isfinite(x)) continue;
         int e;
         frexp((double)x, &e);
-        const int unit = (e < -125 ? -125 : e) - 11;            // of the tenth mantissa bit
+        const int unit = (e < -125 ? -125 : e) - 11; // of the tenth mantissa bit
         const double want = ldexp(rint(ldexp((double)x, -unit)), unit);
-        EXPECT_EQ_HEX(num_f32_bits(num_tf32_round(x)), num_f32_bits(fabs(want) >= 0x1p128 ? copysignf(INFINITY, x) : (float)want));
+        EXPECT_EQ_HEX(num_f32_bits(num_tf32_round(x)),
+                      num_f32_bits(fabs(want) >= 0x1p128 ? copysignf(INFINITY, x) : (float)want));
     }
 }
 
@@ -203,14 +205,20 @@ TEST(convert, integers_wrap_and_bools_are_bits)
         num_dtype to, from;
         uint64_t in, want;
     } rows[] = {
-        { NUM_S8, NUM_S32, 300, 44 },           { NUM_S64, NUM_S8, 0x80, (uint64_t)-128 },
-        { NUM_U32, NUM_S8, 0xFF, UINT32_MAX },  { NUM_S16, NUM_U8, 0xFF, 255 },
-        { NUM_U8, NUM_U64, UINT64_MAX, 255 },   { NUM_BOOL, NUM_S64, 1ull << 40, 1 },
-        { NUM_BOOL, NUM_F32, 0x80000000, 0 },   { NUM_BOOL, NUM_F32, 0x7FC00000, 1 },
-        { NUM_BOOL, NUM_BF16, 0x0001, 1 },      { NUM_F32, NUM_BOOL, 7, 0x3F800000 },
-        { NUM_S32, NUM_BOOL, 2, 1 },            { NUM_BOOL, NUM_U8, 2, 1 },
-        { NUM_BF16, NUM_U64, UINT64_MAX, 0x5F80 },
-        { NUM_BF16, NUM_S64, (1ull << 62) + (1ull << 54) + 1, 0x5E81 },     // through fp32 it would be a tie, and down
+        {NUM_S8, NUM_S32, 300, 44},
+        {NUM_S64, NUM_S8, 0x80, (uint64_t)-128},
+        {NUM_U32, NUM_S8, 0xFF, UINT32_MAX},
+        {NUM_S16, NUM_U8, 0xFF, 255},
+        {NUM_U8, NUM_U64, UINT64_MAX, 255},
+        {NUM_BOOL, NUM_S64, 1ull << 40, 1},
+        {NUM_BOOL, NUM_F32, 0x80000000, 0},
+        {NUM_BOOL, NUM_F32, 0x7FC00000, 1},
+        {NUM_BOOL, NUM_BF16, 0x0001, 1},
+        {NUM_F32, NUM_BOOL, 7, 0x3F800000},
+        {NUM_S32, NUM_BOOL, 2, 1},
+        {NUM_BOOL, NUM_U8, 2, 1},
+        {NUM_BF16, NUM_U64, UINT64_MAX, 0x5F80},
+        {NUM_BF16, NUM_S64, (1ull << 62) + (1ull << 54) + 1, 0x5E81}, // through fp32 it would be a tie, and down
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         uint64_t out = 0;

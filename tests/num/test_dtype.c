@@ -43,7 +43,8 @@ TEST(dtype, predicates)
     EXPECT(num_is_float(NUM_BF16) && num_is_float(NUM_F8E5M2) && !num_is_float(NUM_S32) && !num_is_float(NUM_BOOL));
     EXPECT(!num_is_float(NUM_DTYPE_NONE) && !num_is_float(NUM_C64) && !num_is_float(NUM_F8E8M0));
     EXPECT(num_is_integer(NUM_S8) && num_is_integer(NUM_U64) && !num_is_integer(NUM_BOOL) && !num_is_integer(NUM_F32));
-    EXPECT(num_can_convert(NUM_TF32) && num_can_convert(NUM_BOOL) && !num_can_convert(NUM_C64) && !num_can_convert(NUM_S4));
+    EXPECT(num_can_convert(NUM_TF32) && num_can_convert(NUM_BOOL) && !num_can_convert(NUM_C64) &&
+           !num_can_convert(NUM_S4));
     EXPECT_EQ_INT(num_size(NUM_C128), 16);
     EXPECT_EQ_INT(num_size(NUM_BF16), 2);
     EXPECT_EQ_INT(num_size(NUM_BOOL), 1);
@@ -59,7 +60,7 @@ TEST(dtype, elements_load_and_store_at_any_address)
         memset(memory, 0x55, sizeof memory);
         num_store((num_dtype)t, memory + 3, bits);
         EXPECT_EQ_HEX(num_load((num_dtype)t, memory + 3), bits);
-        EXPECT_EQ_HEX(memory[3], bits & 0xff);          // little-endian
+        EXPECT_EQ_HEX(memory[3], bits & 0xff); // little-endian
         EXPECT_EQ_HEX(memory[2], 0x55);
         EXPECT_EQ_HEX(memory[3 + size], 0x55);
     }

@@ -6,7 +6,7 @@
 
 static double run_example(const char *environment)
 {
-    char command[4096], text[64] = { 0 };
+    char command[4096], text[64] = {0};
     snprintf(command, sizeof command, "%s '%s'", environment, EXAMPLE_ROUNDING);
     FILE *f = popen(command, "r");
     EXPECT(f != NULL);
@@ -30,12 +30,13 @@ TEST(example, rounding_stochastically_ends_near_two)
     double sum = 0;
     for (int seed = 0; seed < 16; seed++) {
         char environment[128];
-        snprintf(environment, sizeof environment, "NEURON_RT_STOCHASTIC_ROUNDING_EN=1 NEURON_RT_STOCHASTIC_ROUNDING_SEED=%d", seed);
+        snprintf(environment, sizeof environment,
+                 "NEURON_RT_STOCHASTIC_ROUNDING_EN=1 NEURON_RT_STOCHASTIC_ROUNDING_SEED=%d", seed);
         const double end = run_example(environment);
-        EXPECT_NEAR(end, 2.0, 0.45);                // 5 standard deviations of one run
+        EXPECT_NEAR(end, 2.0, 0.45); // 5 standard deviations of one run
         sum += end;
     }
-    EXPECT_NEAR(sum / 16, 2.0, 0.1125);             // 5 of the mean
+    EXPECT_NEAR(sum / 16, 2.0, 0.1125); // 5 of the mean
     // The default seed is 0, and a seed always gives the same end.
     EXPECT(run_example("NEURON_RT_STOCHASTIC_ROUNDING_EN=1") ==
            run_example("NEURON_RT_STOCHASTIC_ROUNDING_EN=1 NEURON_RT_STOCHASTIC_ROUNDING_SEED=0"));

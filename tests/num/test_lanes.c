@@ -10,20 +10,22 @@ typedef struct named {
     float (*scalar)(float);
 } named;
 
-#define ENTRY(name) { #name, num_##name },
-__attribute__((unused)) static const named functions[] = { LANE_FUNCTIONS(ENTRY) };
+#define ENTRY(name) {#name, num_##name},
+__attribute__((unused)) static const named functions[] = {LANE_FUNCTIONS(ENTRY)};
 
 __attribute__((unused)) static void expect_equal(const lanes_fn *lanes, uint32_t stride)
 {
     enum { BATCH = 4096 };
     static float in[BATCH], out[BATCH];
     for (uint64_t u = 0; u <= UINT32_MAX;) {
-        for (size_t i = 0; i < BATCH; i++, u += stride) in[i] = num_f32_of((uint32_t)u);
+        for (size_t i = 0; i < BATCH; i++, u += stride)
+            in[i] = num_f32_of((uint32_t)u);
         for (size_t f = 0; f < COUNT_OF(functions); f++) {
             lanes[f](out, in, BATCH);
             for (size_t i = 0; i < BATCH; i++) {
                 const uint32_t got = num_f32_bits(out[i]), want = num_f32_bits(functions[f].scalar(in[i]));
-                if (got != want) FAIL_TEST("%s(%a): got 0x%08x, want 0x%08x", functions[f].name, (double)in[i], got, want);
+                if (got != want)
+                    FAIL_TEST("%s(%a): got 0x%08x, want 0x%08x", functions[f].name, (double)in[i], got, want);
             }
         }
     }
@@ -32,7 +34,8 @@ __attribute__((unused)) static void expect_equal(const lanes_fn *lanes, uint32_t
 #if defined(__x86_64__)
 TEST(lanes, avx2_gives_the_same_bits)
 {
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) SKIP_TEST("CPU feature avx2 or fma is absent");
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+        SKIP_TEST("CPU feature avx2 or fma is absent");
     expect_equal(lanes_avx2, 7919);
 }
 
