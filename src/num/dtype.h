@@ -66,8 +66,8 @@ float num_tf32_round(float x);                          // fp32 with 10 mantissa
 static inline uint32_t num_f32_bits(float x) { uint32_t u; __builtin_memcpy(&u, &x, 4); return u; }
 static inline float num_f32_of(uint32_t u) { float x; __builtin_memcpy(&x, &u, 4); return x; }
 
-// Converts `count` contiguous elements, at any alignment. `from` == `to` copies bits. Fast for the pairs among f32, bf16,
-// f16. Any thread; buffers must not overlap unless equal.
+// Converts `count` contiguous elements, at any alignment. `from` == `to` copies bits. Fast for the pairs among f32,
+// bf16 and f16. Any thread; buffers must not overlap unless equal.
 void num_convert(num_dtype to, void *out, num_dtype from, const void *in, size_t count);
 // The same with stochastic rounding; element i draws from philox(key, counter + i).
 void num_convert_stochastic(num_dtype to, void *out, num_dtype from, const void *in, size_t count, uint64_t key,
