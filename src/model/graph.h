@@ -11,7 +11,8 @@
 // it and how. Outputs: 0 logits f32 [1 or T, vocab], then cache_k and cache_v of each layer.
 //
 // Padding: a prefill of fewer than T tokens passes any ids behind them. Their rows of the cache are wrong, and are
-// never seen: decode overwrites row p before it reads rows 0..p.
+// never seen: decode overwrites row p before it reads rows 0..p. What no call wrote yet must be finite, though (zeros):
+// a hidden row has weight zero, and zero times NaN would show.
 //
 // Not here: how a layer of a family looks (families/<name>.c), and what is done with the module.
 #ifndef GLIA_MODEL_GRAPH_H

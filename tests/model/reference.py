@@ -105,10 +105,12 @@ class Model:
             fed = self.norm(fed, p + "post_mlp_norm")
         return h + fed
 
-    def logits(self, ids):
+    def logits(self, ids, rows=None):
+        """float64 [T, vocab], or only the last `rows` rows."""
         h = self.weight("embedding")[np.asarray(ids)].astype(np.float64) * self.embedding_scale
         for i in range(self.layers):
             h = self.layer(h, i)
+        h = h[-rows:] if rows else h
         return self.linear(self.norm(h, "output_norm"), "embedding" if self.tied else "head")
 
 
