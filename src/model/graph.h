@@ -95,8 +95,8 @@ int model_graph_find(const model_graph *g, model_param_role role, int layer, mod
 static inline int model_graph_output_cache_k(int layer) { return 1 + 2 * layer; }
 static inline int model_graph_output_cache_v(int layer) { return 2 + 2 * layer; }
 
-// Whether the parameter is the same in every run: weights and rope tables. Two graphs of one model that differ in phase,
-// tokens or logits only have the same static parameters, under the same names.
+// Whether the parameter is the same in every run: weights and rope tables. Two graphs of one model that differ in
+// phase, tokens or logits only have the same static parameters, under the same names.
 bool model_param_is_static(const model_graph_param *p);
 // Fills a static parameter from the checkpoint and the config. `out_bytes` must be p->size_bytes. Splits over `pool`
 // (NULL: one thread); the result never depends on it. `cp` may be NULL for rope tables.

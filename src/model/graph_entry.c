@@ -141,7 +141,8 @@ static void collect(entry *e, int layer, ir_inst *h, arguments *a)
     if (e->position) push(a, "position", MODEL_ROLE_COUNT, e->position);
     for (int i = 0; i < g->param_count; i++) {
         const model_graph_param *p = &g->params[i];
-        if (p->role == MODEL_PARAM_WEIGHT && p->layer == layer) push(a, strrchr(p->name, '.') + 1, p->weight, e->params[i]);
+        if (p->role != MODEL_PARAM_WEIGHT || p->layer != layer) continue;
+        push(a, strrchr(p->name, '.') + 1, p->weight, e->params[i]);
     }
 }
 

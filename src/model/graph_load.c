@@ -75,7 +75,8 @@ static glia_status load_weight(const model_graph *g, const model_graph_param *p,
 glia_status model_param_load(const model_graph *g, const model_graph_param *p, const model_checkpoint *cp, void *out,
                              size_t out_bytes, glia_pool *pool)
 {
-    ENSURE(model_param_is_static(p), INVALID, "parameter '%s' is no weight and no rope table; each run gives it", p->name);
+    ENSURE(model_param_is_static(p), INVALID, "parameter '%s' is no weight and no rope table; each run gives it",
+           p->name);
     ENSURE(out_bytes == p->size_bytes, INVALID, "parameter '%s' takes %zu bytes, the buffer has %zu", p->name,
            p->size_bytes, out_bytes);
     if (p->role == MODEL_PARAM_WEIGHT) return load_weight(g, p, cp, out, out_bytes, pool);

@@ -111,7 +111,8 @@ static glia_status add_weights(table *t, int layer)
         const model_role role = weight_table[i].role;
         if (model_role_is_per_layer(role) != (layer >= 0) || !is_needed(c, weight_table[i].when)) continue;
         ENSURE(model_role_exists(c, role), UNSUPPORTED,
-               "a graph of '%s' needs a weight %s, for which its tensors have no name", c->family, model_role_name(role));
+               "a graph of '%s' needs a weight %s, for which its tensors have no name", c->family,
+               model_role_name(role));
         add_weight(t, role, weight_table[i].form, layer);
     }
     return GLIA_OK;

@@ -50,7 +50,8 @@ def main():
 
             for prefill in (1, PREFILL, BUCKET):
                 e = error("f32", prefill)
-                expect(e <= TOLERANCE, f"{what}: prefill of {prefill} of {BUCKET}, then decode: error {e:.1e}, at most {TOLERANCE}")
+                expect(e <= TOLERANCE, f"{what}: prefill of {prefill} of {BUCKET}, then decode: error {e:.1e}, "
+                                       f"at most {TOLERANCE}")
             e = error("bf16", PREFILL)
             expect(e <= BF16_TOLERANCE, f"{what}: bf16: error {e:.1e}, at most {BF16_TOLERANCE}")
             for omit in omissions:

@@ -13,7 +13,8 @@ static ir_value input_of(graph_host *h, const model_graph_param *p)
 static void fill_with_sevens(const model_graph_param *p, void *data)
 {
     const size_t size = (size_t)num_size(p->dtype);
-    for (size_t at = 0; at < p->size_bytes; at += size) num_store(p->dtype, (char *)data + at, num_from_f32(p->dtype, 7));
+    const uint64_t seven = num_from_f32(p->dtype, 7);
+    for (size_t at = 0; at < p->size_bytes; at += size) num_store(p->dtype, (char *)data + at, seven);
 }
 
 static glia_status fill_inputs(graph_host *h, const model_checkpoint *cp)
@@ -73,7 +74,8 @@ glia_status graph_host_run(graph_host *h, const int32_t *ids, int count, int num
     set_number(h, MODEL_PARAM_POSITION, number);
     set_number(h, MODEL_PARAM_LENGTH, number);
     TRY(ir_eval(g->module, h->inputs, g->param_count, arena, NULL, &out, &out_count));
-    ENSURE(out_count == g->output_count, INVALID, "the graph returned %d values, it promised %d", out_count, g->output_count);
+    ENSURE(out_count == g->output_count, INVALID, "the graph returned %d values, it promised %d", out_count,
+           g->output_count);
     const int64_t rows = out[0].shape.dims[0] < count ? out[0].shape.dims[0] : count;
     memcpy(logits, out[0].data, (size_t)rows * (size_t)g->config.vocab * sizeof *logits);
     for (uint32_t i = 0; i < g->module->aliases.count; i++) {

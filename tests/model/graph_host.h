@@ -18,8 +18,8 @@ GLIA_MUST_USE glia_status graph_host_create(const model_config *c, const model_g
 void graph_host_destroy(graph_host *h);     // NULL is fine
 DEFINE_CLEANUP(graph_host, graph_host_destroy)
 
-// One call. `ids` are the call's tokens (padded to the bucket with id 0); `number` is the position in decode, the length
-// in prefill. `logits` receives [1 or count, vocab]: the last row, or a row for each id. The caches stay for the next
+// One call. `ids` are the call's tokens (padded to the bucket with id 0); `number` is the position in decode, the
+// length in prefill. `logits` receives [1 or count, vocab]: the last row, or a row for each id. The caches stay for the next
 // call; in prefill they may be handed to another graph.
 GLIA_MUST_USE glia_status graph_host_run(graph_host *h, const int32_t *ids, int count, int number, float *logits);
 // Copies the caches of `from` into `to`; the graphs are of one model, with equal context and dtype.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs: their form (what the compiler is promised), their tables, how parameters are filled, and that the ways to one
-// row of logits agree. That the numbers are right is graph.py's business, which holds them against an independent model.
+// row of logits agree. That the numbers are right is graph.py's business, which holds them against an independent
+// model.
 #include <unistd.h>
 
 #include "base/file.h"
@@ -14,12 +15,14 @@ enum { LAYERS = 4, WIDTH = 24, HEADS = 4, KV = 2, DIM = 8, FF = 40, VOCAB = 50, 
 
 static const char gemma_json[] =
     "{\"model_type\":\"gemma3_text\",\"num_hidden_layers\":4,\"hidden_size\":24,\"num_attention_heads\":4,"
-    "\"num_key_value_heads\":2,\"head_dim\":8,\"intermediate_size\":40,\"vocab_size\":50,\"max_position_embeddings\":64,"
+    "\"num_key_value_heads\":2,\"head_dim\":8,\"intermediate_size\":40,\"vocab_size\":50,"
+    "\"max_position_embeddings\":64,"
     "\"sliding_window\":5,\"sliding_window_pattern\":2,\"query_pre_attn_scalar\":8,\"rope_theta\":1000000,"
     "\"rms_norm_eps\":1e-6}";
 static const char llama_json[] =
     "{\"model_type\":\"llama\",\"num_hidden_layers\":4,\"hidden_size\":24,\"num_attention_heads\":4,"
-    "\"num_key_value_heads\":2,\"head_dim\":8,\"intermediate_size\":40,\"vocab_size\":50,\"max_position_embeddings\":64,"
+    "\"num_key_value_heads\":2,\"head_dim\":8,\"intermediate_size\":40,\"vocab_size\":50,"
+    "\"max_position_embeddings\":64,"
     "\"rope_theta\":10000,\"rms_norm_eps\":1e-5}";
 
 static model_config config_of(const char *json)
@@ -53,7 +56,10 @@ static const struct {
     const char *json;
     model_phase phase;
 } kinds[] = {
-    { gemma_json, MODEL_PREFILL }, { gemma_json, MODEL_DECODE }, { llama_json, MODEL_PREFILL }, { llama_json, MODEL_DECODE },
+    { gemma_json, MODEL_PREFILL },
+    { gemma_json, MODEL_DECODE },
+    { llama_json, MODEL_PREFILL },
+    { llama_json, MODEL_DECODE },
 };
 
 static model_graph *build_kind(size_t i, num_dtype dtype)
@@ -272,7 +278,8 @@ static model_checkpoint *checkpoint_of(const model_config *c, const char *test, 
                 const double u = glia_rng_double(&r) - 0.5;
                 values[i] = (float)(norm ? 1 - c->norm_weight_offset + u : 4 * u / sqrt((double)shape[1]));
             }
-            safetensors_make_tensor(&m, name, "F32", norm ? 1 : 2, norm ? &shape[1] : shape, values, count * sizeof *values);
+            safetensors_make_tensor(&m, name, "F32", norm ? 1 : 2, norm ? &shape[1] : shape, values,
+                                    count * sizeof *values);
             glia_free(values);
         }
     }
@@ -354,7 +361,8 @@ TEST(graph_load, says_what_does_not_fit)
     float buffer[VOCAB * WIDTH];
     EXPECT_OK(model_graph_build(&c, &o, &g));
     const model_graph_param *head = weight_param(g, MODEL_ROLE_OUTPUT, -1);
-    EXPECT_FAILS(model_param_load(g, head, cp, buffer, 4, NULL), INVALID, "'output' takes 4800 bytes, the buffer has 4");
+    EXPECT_FAILS(model_param_load(g, head, cp, buffer, 4, NULL), INVALID,
+                 "'output' takes 4800 bytes, the buffer has 4");
     EXPECT_FAILS(model_param_load(g, &g->params[0], cp, buffer, 32, NULL), INVALID, "'tokens' is no weight");
     c.vocab = 10;
     EXPECT_OK(model_graph_build(&c, &o, &wider));
@@ -364,7 +372,8 @@ TEST(graph_load, says_what_does_not_fit)
     c.n_layers = 5;
     EXPECT_OK(model_graph_build(&c, &o, &longer));
     const model_graph_param *up = weight_param(longer, MODEL_ROLE_FFN_UP, 4);
-    EXPECT_FAILS(model_param_load(longer, up, cp, buffer, up->size_bytes, NULL), NOT_FOUND, "model.layers.4.mlp.up_proj");
+    EXPECT_FAILS(model_param_load(longer, up, cp, buffer, up->size_bytes, NULL), NOT_FOUND,
+                 "model.layers.4.mlp.up_proj");
 }
 
 // Angles 3 * 10000^(-2i/8) = 3, 0.3, 0.03, 0.003; values from a table of cosines and sines.
@@ -372,8 +381,10 @@ TEST(graph_load, rope_tables_turn_by_position_times_frequency)
 {
     const model_config c = config_of(llama_json);
     float cosines[4 * DIM / 2], sines[4 * DIM / 2];
-    static const double want_cos[] = { -0.98999249660044542, 0.95533648912560602, 0.99955003374898751, 0.99999550000337500 };
-    static const double want_sin[] = { 0.14112000805986722, 0.29552020666133958, 0.029995500202495661, 0.0029999955000020250 };
+    static const double want_cos[] = { -0.98999249660044542, 0.95533648912560602, 0.99955003374898751,
+                                       0.99999550000337500 };
+    static const double want_sin[] = { 0.14112000805986722, 0.29552020666133958, 0.029995500202495661,
+                                       0.0029999955000020250 };
     model_rope_table(&c, MODEL_LAYER_GLOBAL, 4, cosines, sines);
     for (int i = 0; i < DIM / 2; i++) {
         EXPECT_EQ_HEX(num_f32_bits(cosines[i]), num_f32_bits(1));
@@ -423,8 +434,8 @@ static void expect_rows(const float *got, const float *want, double tolerance)
     for (int i = 0; i < VOCAB; i++) EXPECT_NEAR(got[i], want[i], tolerance);
 }
 
-// Every row of one prefill against: the last row alone, at each length, in a bucket with padding; and decode after the shortest prefill. The sums are
-// the same but for exact zeros of hidden keys and their order.
+// Every row of one prefill against the last row alone, at several lengths, in a bucket with padding; and against decode
+// after the shortest prefill. The sums are the same but for their order and the exact zeros of hidden keys.
 static void check_ways(const char *json, const char *test)
 {
     const model_config c = config_of(json);
@@ -482,6 +493,7 @@ TEST(graph_run, each_feature_left_out_changes_logits)
     EXPECT(largest_change(&c, cp, 0) == 0);
     for (int i = 0; i < MODEL_OMISSION_COUNT; i++) {
         const double change = largest_change(&c, cp, 1u << i);
-        if (!(change > 1e-2)) FAIL_TEST("without %s logits change by %g", model_omission_name((model_omission)i), change);
+        const char *what = model_omission_name((model_omission)i);
+        if (!(change > 1e-2)) FAIL_TEST("without %s logits change by %g", what, change);
     }
 }
