@@ -144,3 +144,18 @@ TEST(lower, grouped_query_attention_prefill)
           " w4 = f32[100,2,4,64] reshape(w)\n ROOT r = f32[256,100] dot(o, w4), lhs_contracting_dims={0,1,3}, rhs_contracting_dims={1,2,3} }",
           (check_options){ .tolerance = 2e-4, .scale = 0.3 });
 }
+
+TEST(lower, hidden_layer_by_features)
+{
+    static const int tokens[] = { 1, 100, 300, 1100 };
+    for (size_t k = 0; k < COUNT_OF(tokens); k++) {
+        char text[2048];
+        const int t = tokens[k];
+        snprintf(text, sizeof text,
+                 "HloModule m\nENTRY e { x = f32[%d,128] parameter(0)\n g = f32[512,128] parameter(1)\n u = f32[512,128] parameter(2)\n d = f32[128,512] parameter(3)\n"
+                 " a = f32[%d,512] dot(x, g), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n b = f32[%d,512] dot(x, u), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n"
+                 " s = f32[%d,512] logistic(a)\n c = f32[%d,512] multiply(a, s)\n h = f32[%d,512] multiply(c, b)\n"
+                 " ROOT r = f32[%d,128] dot(h, d), lhs_contracting_dims={1}, rhs_contracting_dims={1} }", t, t, t, t, t, t, t);
+        CHECK(text, (check_options){ .tolerance = 1e-4, .scale = 0.3 });
+    }
+}

@@ -414,10 +414,36 @@ static glia_status from_packed(dot_work *w, uint32_t core, const dot_chunk *k, i
     return GLIA_OK;
 }
 
+// 128 columns of a packed weight as the stationary operand.
+static glia_status from_packed_columns(dot_work *w, uint32_t core, const dot_chunk *k, int64_t n0, tile_operand *out)
+{
+    tile_operand block;
+    TRY(from_packed(w, core, k, n0 / w->packed * w->packed, w->packed, &block));
+    *out = block;
+    out->o.offset += n0 % w->packed * num_size(w->dtype);
+    out->o.count[0] = LOWER_ROWS;
+    return GLIA_OK;
+}
+
+// An operand kept by features: k is on partitions already.
+static glia_status from_features(dot_work *w, uint32_t core, const dot_side *s, const dot_chunk *k, int64_t x0, int xn, tile_operand *out)
+{
+    store *st = s->v->store;
+    const int64_t t = k->k0 / LOWER_ROWS;
+    const int g = (int)(t / st->pack);
+    TRY(feature_need(w->l, w->i, st, core, g));
+    const int64_t x = x0 - st->first[core];
+    BUG_ON(x < 0 || x + xn > st->width[core] || k->kc != LOWER_ROWS);
+    *out = tile_view(w->l->f[core], st->tile[core][g], st->dtype, LOWER_ROWS,
+                     ((t % st->pack) * st->width[core] + x) * num_size(st->dtype), xn);
+    return GLIA_OK;
+}
+
 static glia_status operand(dot_work *w, uint32_t core, dot_side *s, int64_t b, const dot_chunk *k, int64_t x0, int xn,
                            tile_operand *out)
 {
     if (s == &w->rhs && w->packed) return from_packed(w, core, k, x0, xn, out);
+    if (s->v->store->kind == STORE_FEATURES) return from_features(w, core, s, k, x0, xn, out);
     if (s->v->store->kind == STORE_ROWS) {
         bool possible = false;
         TRY(from_rows(w, core, s, b, k, x0, xn, out, &possible));
@@ -578,33 +604,78 @@ static glia_status emit_hbm_result(dot_work *w, const dot_target *to, int64_t bl
     return GLIA_OK;
 }
 
-glia_status lower_dot(lower *l, const ir_inst *i)
+// Judges the operands and cuts the contraction into chunks. `left` and `right` hold views that went through HBM.
+static glia_status dot_prepare(lower *l, const ir_inst *i, dot_work *w, value *left, value *right)
 {
-    TRY(lower_flush(l));
-    dot_work w = { .l = l, .i = i, .origin = lower_origin(l, i), .batch = 1 };
+    *w = (dot_work){ .l = l, .i = i, .origin = lower_origin(l, i), .batch = 1 };
     const num_dtype a = i->operands[0]->shape.dtype, bt = i->operands[1]->shape.dtype;
     if (!num_is_float(a) || !num_is_float(bt) || num_bits(a) == 64 || num_bits(bt) == 64)
         return LOWER_UNSUPPORTED(i, "contracts %s with %s; the PE takes floats of 32 bits or fewer", num_dtype_get(a)->name, num_dtype_get(bt)->name);
     if ((num_bits(a) == 32) != (num_bits(bt) == 32))
         return LOWER_UNSUPPORTED(i, "contracts %s with %s; fp32 pairs only with fp32", num_dtype_get(a)->name, num_dtype_get(bt)->name);
     if (a != bt) return LOWER_UNSUPPORTED(i, "contracts %s with %s", num_dtype_get(a)->name, num_dtype_get(bt)->name);
-    w.dtype = a;
-    value left, right;
-    side_init(&w.lhs, lower_value(l, i->operands[0]), &i->attrs.lhs_batch, &i->attrs.lhs_contract);
-    side_init(&w.rhs, lower_value(l, i->operands[1]), &i->attrs.rhs_batch, &i->attrs.rhs_contract);
-    for (int k = 0; k < w.lhs.nb; k++) w.batch *= w.lhs.bd[k];
-    w.m = w.lhs.x_total;
-    w.n = w.rhs.x_total;
-    const store *weight = w.rhs.v->store;
-    w.packed = weight && weight->kind == STORE_HBM ? weight->packed_block : 0;
-    if (!w.packed) merge_k(&w.lhs, &w.rhs);
-    make_chunks(&w);
-    TRY(settle_side(&w, &w.lhs, &left));
-    TRY(settle_side(&w, &w.rhs, &right));
-    if (!w.packed) {
-        merge_k(&w.lhs, &w.rhs);
-        make_chunks(&w);
+    w->dtype = a;
+    side_init(&w->lhs, lower_value(l, i->operands[0]), &i->attrs.lhs_batch, &i->attrs.lhs_contract);
+    side_init(&w->rhs, lower_value(l, i->operands[1]), &i->attrs.rhs_batch, &i->attrs.rhs_contract);
+    for (int k = 0; k < w->lhs.nb; k++) w->batch *= w->lhs.bd[k];
+    w->m = w->lhs.x_total;
+    w->n = w->rhs.x_total;
+    const store *weight = w->rhs.v->store;
+    w->packed = weight && weight->kind == STORE_HBM ? weight->packed_block : 0;
+    if (!w->packed) merge_k(&w->lhs, &w->rhs);
+    make_chunks(w);
+    TRY(settle_side(w, &w->lhs, left));
+    TRY(settle_side(w, &w->rhs, right));
+    if (!w->packed) {
+        merge_k(&w->lhs, &w->rhs);
+        make_chunks(w);
     }
+    return GLIA_OK;
+}
+
+glia_status lower_dot_features(lower *l, const ir_inst *i, uint32_t core, int g)
+{
+    dot_work w;
+    value left, right;
+    TRY(dot_prepare(l, i, &w, &left, &right));
+    store *st = lower_value(l, i)->store;
+    tile_function *f = l->f[core];
+    const int tiles = feature_pack(st, g);
+    const int64_t width = st->width[core], cols = tiles * width;
+    const int size = num_size(st->dtype);
+    const tile_id out = tile_new(f, ISA_SBUF, LOWER_ROWS, (uint64_t)(cols * size));
+    st->tile[core][g] = out;
+    // A bank holds whole tiles of the group where they fit, else parts of one tile.
+    const int64_t per_bank = width >= DOT_N ? 1 : DOT_N / width;
+    for (int64_t t0 = 0; t0 < tiles; t0 += per_bank) {
+        const int64_t count = tiles - t0 < per_bank ? tiles - t0 : per_bank;
+        for (int64_t x0 = 0; x0 < width; x0 += DOT_N) {
+            const int64_t xn = width - x0 < DOT_N ? width - x0 : DOT_N;
+            const tile_id bank = tile_new(f, ISA_PSUM, LOWER_ROWS, (uint64_t)(count * xn * 4));
+            for (int64_t t = 0; t < count; t++)
+                for (int c = 0; c < w.chunk_count; c++) {
+                    const int64_t n0 = ((int64_t)g * st->pack + t0 + t) * LOWER_ROWS;
+                    tile_operand weight, moving;
+                    TRY(from_packed_columns(&w, core, &w.chunks[c], n0, &weight));
+                    TRY(operand(&w, core, &w.lhs, 0, &w.chunks[c], st->first[core] + x0, (int)xn, &moving));
+                    const tile_operand o[3] = { tile_view(f, bank, NUM_F32, LOWER_ROWS, t * xn * 4, (int)xn), weight, moving };
+                    const uint8_t attr[2] = { c > 0, ISA_PERF_NONE };
+                    tile_emit(f, ISA_matmul, ISA_PE, w.origin, 3, o, 2, attr);
+                }
+            lower_copy(l, core, lower_copy_engine(l, core, count * xn, true), w.origin,
+                       tile_view(f, out, st->dtype, LOWER_ROWS, (t0 * width + x0) * size, (int)(count * xn)),
+                       tile_view(f, bank, NUM_F32, LOWER_ROWS, 0, (int)(count * xn)));
+        }
+    }
+    return GLIA_OK;
+}
+
+glia_status lower_dot(lower *l, const ir_inst *i)
+{
+    TRY(lower_flush(l));
+    dot_work w;
+    value left, right;
+    TRY(dot_prepare(l, i, &w, &left, &right));
 
     const int64_t m_tiles = (w.m + LOWER_ROWS - 1) / LOWER_ROWS;
     int64_t block = w.packed ? w.packed : DOT_N;

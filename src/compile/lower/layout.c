@@ -149,6 +149,79 @@ void layout_weights(lower_module *m)
     }
 }
 
+// ---- features ------------------------------------------------------------------------------------------------------
+
+static const ir_inst *weight_parameter(const ir_inst *x)
+{
+    while (x->op == IR_RESHAPE || x->op == IR_CONVERT) x = x->operands[0];
+    return x->op == IR_PARAMETER ? x : NULL;
+}
+
+// A product [T, K] x weight -> [T, N] with N a multiple of 128.
+static bool feature_product(const lower_module *m, const ir_computation *c, const ir_inst *i)
+{
+    const ir_attrs *a = &i->attrs;
+    if (i->op != IR_DOT || i->shape.rank != 2 || i->operands[0]->shape.rank != 2 || a->lhs_batch.count || a->lhs_contract.count != 1 ||
+        a->lhs_contract.items[0] != 1 || i->shape.dims[1] % LOWER_ROWS != 0)
+        return false;
+    const ir_inst *w = weight_parameter(i->operands[1]);
+    return w && m->weights[c->id][w->attrs.index].block != 0 && m->weights[c->id][w->attrs.index].block % LOWER_ROWS == 0;
+}
+
+// A call between a value and its reader takes all of SBUF.
+static bool call_between(const ir_computation *c, int from, int to)
+{
+    for (int k = from + 1; k < to; k++)
+        if (c->insts.items[k]->op == IR_CALL) return true;
+    return false;
+}
+
+static bool is_splat(const ir_inst *x)
+{
+    return x->op == IR_BROADCAST ? ir_shape_elements(&x->operands[0]->shape) == 1 && x->operands[0]->op == IR_CONSTANT : x->op == IR_CONSTANT;
+}
+
+static bool elementwise(const ir_inst *i)
+{
+    const ir_op_class k = ir_op_class_of(i->op);
+    return (k == IR_CLASS_UNARY || k == IR_CLASS_BINARY) && i->shape.rank == 2 && num_is_float(i->shape.dtype) && num_bits(i->shape.dtype) <= 32 &&
+           i->shape.dims[1] % LOWER_ROWS == 0;
+}
+
+void layout_features(const lower_module *m, const ir_computation *c, bool *feature)
+{
+    const uint32_t n = c->insts.count;
+    for (uint32_t k = 0; k < n; k++) feature[k] = feature_product(m, c, c->insts.items[k]) || elementwise(c->insts.items[k]);
+    for (bool changed = true; changed;) {
+        changed = false;
+        bool *keep = glia_alloc(n);
+        for (uint32_t k = 0; k < n; k++) keep[k] = feature[k];
+        keep[c->root->id] = false;
+        for (uint32_t k = 0; k < n; k++) {
+            const ir_inst *u = c->insts.items[k];
+            bool fed = false;
+            for (int o = 0; o < u->operand_count; o++) {
+                const ir_inst *x = u->operands[o];
+                if (feature[x->id] && ir_shape_elements(&x->shape) > 0) {
+                    const bool contracts = u->op == IR_DOT && o == 0 && u->operands[1] != x && u->attrs.lhs_batch.count == 0 &&
+                                           u->attrs.lhs_contract.count == 1 && u->attrs.lhs_contract.items[0] == 1;
+                    if ((!contracts && !(feature[u->id] && elementwise(u))) || call_between(c, x->id, u->id)) keep[x->id] = false;
+                }
+                if (elementwise(u)) {
+                    if (feature[x->id]) fed = true;
+                    else if (!is_splat(x)) keep[u->id] = false;
+                }
+            }
+            if (elementwise(u) && !fed) keep[u->id] = false;
+        }
+        for (uint32_t k = 0; k < n; k++) {
+            changed = changed || keep[k] != feature[k];
+            feature[k] = keep[k];
+        }
+        glia_free(keep);
+    }
+}
+
 void layout_axes(const layout_weight *w, isa_layout *out)
 {
     const uint8_t n = (uint8_t)w->n_dim, k = (uint8_t)(1 - w->n_dim);

@@ -321,6 +321,7 @@ static glia_status lower_inst(lower *l, const ir_inst *i)
             return GLIA_OK;
         }
     }
+    if (l->feature[i->id]) return lower_feature_op(l, i);
     switch ((int)i->op) {
     case IR_PARAMETER: return GLIA_OK;
     case IR_CONSTANT: return lower_constant(l, i);
@@ -389,6 +390,8 @@ static glia_status lower_computation(lower_module *m, const ir_computation *c, b
     d->function = number;
     l.values = ARENA_ARRAY(m->arena, value, c->insts.count);
     l.want = ARENA_ARRAY(m->arena, store *, c->insts.count);
+    l.feature = ARENA_ARRAY(m->arena, bool, c->insts.count);
+    layout_features(m, c, l.feature);
     uint8_t *needed = ARENA_ARRAY(m->arena, uint8_t, c->insts.count);
     needed_mark(c, needed);
     for (uint32_t k = 0; k < c->insts.count; k++) c->insts.items[k]->pass = NULL;

@@ -7,6 +7,10 @@
 // goes through HBM. Elementwise work and reductions ("row ops") are collected and emitted tile by tile, so that
 // intermediate tiles die young; everything else flushes them first.
 //
+// A value that is made by a product and read by a product only (an MLP's hidden layer) is kept in a third store, by
+// features: its last dim on partitions, tokens on the free axis, so that no transpose is needed and one token still
+// uses all lanes. Products and elementwise ops of that kind are emitted together, 128 or more features at a time.
+//
 // With two cores every op is emitted for both in lockstep. A tile knows on which cores it is (`owner`); an HBM store
 // knows which cores wrote it since the last barrier, and a read by the other core makes a barrier first.
 #ifndef GLIA_COMPILE_LOWER_H
@@ -18,7 +22,7 @@
 
 enum { LOWER_RANK = 8, LOWER_ROWS = ISA_PARTITIONS };
 
-typedef enum store_kind { STORE_HBM, STORE_ROWS } store_kind;
+typedef enum store_kind { STORE_HBM, STORE_ROWS, STORE_FEATURES } store_kind;
 
 typedef struct store {
     store_kind kind;
@@ -34,6 +38,10 @@ typedef struct store {
     int tiles_per_block, tile_count;
     tile_id *tile[ISA_CORES];       // [tile_count]; 0 where the core has none
     struct store *copy;             // HBM copy of a ROWS store, made on demand (the same rows and columns, linear)
+    // FEATURES: `block_rows` features in tiles of 128; `pack` tiles side by side in one virtual tile ("group"), each
+    // with the tokens [first, first + width) of its core; `cols` tokens in all
+    int pack, groups;
+    int64_t first[ISA_CORES], width[ISA_CORES];
 } store;
 
 typedef struct value_dyn {          // HBM: offset += clamp(scalar, 0, max) * scale elements
@@ -65,8 +73,11 @@ typedef struct lower_memo {         // a derived tile: loaded rows, a transposed
 } lower_memo;
 enum { MEMO_LOAD = 1, MEMO_TRANSPOSED, MEMO_ASSEMBLED, MEMO_IDENTITY, MEMO_WEIGHT };
 
+struct lower_module;
 // How a weight parameter lies in HBM: [block][partition][chunk][column], ready for the PE. block 0: row-major.
 typedef struct layout_weight { int block, kc, chunks, n_dim; int64_t n, k; } layout_weight;
+// Marks the values of a computation that are kept by features.
+void layout_features(const struct lower_module *m, const ir_computation *c, bool *feature);
 void layout_axes(const layout_weight *w, isa_layout *out);
 
 typedef struct lowered {            // a computation's result, shared by its call sites
@@ -79,6 +90,7 @@ typedef struct lowered {            // a computation's result, shared by its cal
     uint32_t formal_count;
 } lowered;
 
+struct lower_module;
 typedef struct lower_module {
     const ir_module *ir;
     const compile_options *options;
@@ -102,7 +114,8 @@ typedef struct lower {              // one computation at work
     store **want;                   // [insts.count] the result's own tensor, where an op may write it directly
     VEC(lower_memo) memos;
     VEC(const ir_inst *) pending;   // row ops planned, not emitted
-    int64_t pending_blocks, pending_block_rows;
+    int64_t pending_blocks, pending_block_rows;     // blocks -1: a group of feature ops, of block_rows features
+    bool *feature;                  // [insts.count] kept by features (layout_features)
     VEC(store *) shared;            // HBM stores that a core wrote since the last barrier
     uint8_t next_register[ISA_CORES][ISA_ENGINE_COUNT];
     VEC(lower_memo) registers;      // scalar inst -> register, kind = engine
@@ -150,6 +163,16 @@ int lower_merge_dims(int rank, const int64_t *dims, int64_t *steps, int64_t *out
 tile_id *lower_memo_find(lower *l, const store *s, uint32_t core, int kind, const int64_t key[6]);   // adds an empty one
 isa_engine lower_copy_engine(lower *l, uint32_t core, int64_t elements, bool psum);
 void lower_copy(lower *l, uint32_t core, isa_engine e, uint32_t origin, tile_operand dst, tile_operand src);
+
+// ---- features (features.c) ----
+GLIA_MUST_USE glia_status lower_feature_op(lower *l, const ir_inst *i);     // plans; may flush
+GLIA_MUST_USE glia_status lower_feature_flush(lower *l);
+// Group `g` of `s` on this core, exchanged if the other has it.
+GLIA_MUST_USE glia_status feature_need(lower *l, const ir_inst *user, store *s, uint32_t core, int g);
+int feature_pack(const store *s, int g);        // tiles in group g
+// The part of product `i` that makes group `g`: fills `dst`, a virtual tile of 128 x (tiles of the group x width).
+GLIA_MUST_USE glia_status lower_dot_features(lower *l, const ir_inst *i, uint32_t core, int g);
+GLIA_MUST_USE glia_status lower_row_features(lower *l, const ir_inst *i, uint32_t core, int g);     // an elementwise op
 
 // ---- kinds of ops ----
 bool lower_is_row_op(const ir_inst *i);

@@ -140,6 +140,7 @@ typedef struct row_site {           // one op on one tile of one core
     uint32_t core, origin;
     int row_rank, rows;
     int64_t first, cols;
+    bool features;                  // a group of a FEATURES store: `first` is the group
     tile_operand dst;
 } row_site;
 
@@ -152,6 +153,12 @@ static glia_status source(row_site *s, int operand, row_source *out)
     if (value_is_splat(v)) {
         out->splat = true;
         out->number = v->number;
+        return GLIA_OK;
+    }
+    if (s->features) {
+        BUG_ON(v->store->kind != STORE_FEATURES);
+        TRY(feature_need(s->l, s->i, v->store, s->core, (int)s->first));
+        out->o = tile_view(s->l->f[s->core], v->store->tile[s->core][s->first], v->dtype, s->rows, 0, (int)s->cols);
         return GLIA_OK;
     }
     return value_operand(s->l, s->core, s->i, v, s->row_rank, s->first, s->rows, &out->o, &out->column);
@@ -547,9 +554,21 @@ static glia_status emit_tile(lower *l, const ir_inst *i, uint32_t core, int tile
     return emit_op(&s);
 }
 
+glia_status lower_row_features(lower *l, const ir_inst *i, uint32_t core, int g)
+{
+    store *st = lower_value(l, i)->store;
+    row_site s = { .l = l, .i = i, .core = core, .origin = lower_origin(l, i), .rows = LOWER_ROWS, .features = true, .first = g,
+                   .cols = feature_pack(st, g) * st->width[core] };
+    const tile_id t = tile_new(l->f[core], ISA_SBUF, s.rows, (uint64_t)s.cols * (uint64_t)num_size(st->dtype));
+    s.dst = tile_view(l->f[core], t, st->dtype, s.rows, 0, (int)s.cols);
+    st->tile[core][g] = t;
+    return emit_op(&s);
+}
+
 glia_status lower_flush(lower *l)
 {
     if (l->pending.count == 0) return GLIA_OK;
+    if (l->pending_blocks < 0) return lower_feature_flush(l);
     // Detach the group: emission may load, exchange and (for operands of older groups) copy, never flush again.
     VEC(const ir_inst *) group;
     memcpy(&group, &l->pending, sizeof group);

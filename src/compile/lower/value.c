@@ -503,7 +503,7 @@ glia_status value_to_hbm(lower *l, const ir_inst *user, const value *v, value *o
         *out = *v;
         return GLIA_OK;
     }
-    BUG_ON(v->elements);
+    BUG_ON(v->elements || (v->store && v->store->kind == STORE_FEATURES));      // layout_features lets none get here
     if (value_is_splat(v)) {
         int64_t n = 1;
         for (int d = 0; d < v->rank; d++) n *= v->dims[d];
