@@ -33,16 +33,13 @@ glia_status ir_builder_finish(ir_builder *b, ir_inst *root)
 // What a call returns after an error. It has a parent and a shape, and is in no computation's list.
 static ir_inst *placeholder(ir_builder *b, const ir_shape *shape)
 {
-    static int64_t ones[IR_RANK_LIMIT];
-    if (!ones[0])
-        for (int i = 0; i < IR_RANK_LIMIT; i++)
-            __atomic_store_n(&ones[i], 1, __ATOMIC_RELAXED);
+    static const int64_t ones[IR_RANK_LIMIT] = {[0 ... IR_RANK_LIMIT - 1] = 1};
     ir_inst *p = ARENA_NEW(b->computation->module->arena, ir_inst);
     p->op = IR_TUPLE;
     p->name = "placeholder";
-    p->shape = shape && !shape->is_tuple && shape->rank >= 0 && shape->rank <= IR_RANK_LIMIT
-                   ? ir_shape_copy_in(b->computation->module->arena, shape)
-                   : (ir_shape){.dtype = NUM_F32, .dims = ones};
+    bool known = shape && !shape->is_tuple && shape->rank > 0 && shape->rank <= IR_RANK_LIMIT && shape->dims;
+    p->shape =
+        known ? ir_shape_copy_in(b->computation->module->arena, shape) : (ir_shape){.dtype = NUM_F32, .dims = ones};
     p->loc = b->loc;
     p->parent = b->computation;
     return p;
@@ -305,10 +302,10 @@ static int dot_dims(const ir_shape *s, int batch_count, const int64_t *batch, in
 ir_inst *ir_dot(ir_builder *b, ir_inst *lhs, ir_inst *rhs, num_dtype result, int batch_count, const int64_t *lhs_batch,
                 const int64_t *rhs_batch, int contract_count, const int64_t *lhs_contract, const int64_t *rhs_contract)
 {
-    int64_t dims[2 * IR_RANK_LIMIT + 1];
+    int64_t dims[3 * IR_RANK_LIMIT];
     int rank = 0;
     if (b->error) return placeholder(b, NULL);
-    for (int i = 0; i < batch_count && lhs_batch[i] >= 0 && lhs_batch[i] < lhs->shape.rank; i++)
+    for (int i = 0; i < batch_count && i < IR_RANK_LIMIT && lhs_batch[i] >= 0 && lhs_batch[i] < lhs->shape.rank; i++)
         dims[rank++] = lhs->shape.dims[lhs_batch[i]];
     rank = dot_dims(&lhs->shape, batch_count, lhs_batch, contract_count, lhs_contract, dims, rank);
     rank = dot_dims(&rhs->shape, batch_count, rhs_batch, contract_count, rhs_contract, dims, rank);

@@ -18,18 +18,21 @@ static const char prelude[] =
     "count { a5 = s32[] parameter(0)\n ROOT c5 = s32[] add(a5, a5) }\n"
     "more { a6 = s32[] parameter(0)\n b6 = s32[] constant(5)\n ROOT c6 = pred[] compare(a6, b6), direction=LT }\n"
     "ENTRY e {\n"
-    "  f = f32[2,3] parameter(0)\n  g = f32[3,4] parameter(1)\n  i = s32[2,3] parameter(2)\n  p = pred[2,3] parameter(3)\n"
+    "  f = f32[2,3] parameter(0)\n  g = f32[3,4] parameter(1)\n  i = s32[2,3] parameter(2)\n  p = pred[2,3] "
+    "parameter(3)\n"
     "  s = f32[] parameter(4)\n  n = s32[] parameter(5)\n  q = pred[] parameter(6)\n  z = c64[2,3] parameter(7)\n"
     "  u = u8[2,3] parameter(8)\n  t = (f32[2,3], s32[]) parameter(9)\n  b = bf16[4,2,3] parameter(10)\n"
-    "  w = f32[5,6,7] parameter(11)\n  k = s32[8,2] parameter(12)\n  m = s16[] parameter(13)\n  v = f32[8,6,7] parameter(14)\n"
+    "  w = f32[5,6,7] parameter(11)\n  k = s32[8,2] parameter(12)\n  m = s16[] parameter(13)\n  v = f32[8,6,7] "
+    "parameter(14)\n"
     "  h = f32[2] parameter(15)\n  u4 = u8[2,4] parameter(16)\n  kb = s32[5,8,1] parameter(17)\n";
 
 typedef struct infer_case {
     ir_op op;
-    const char *shape, *expression;     // good: the stated shape; bad: any shape
-    const char *message;                // NULL: good
+    const char *shape, *expression; // good: the stated shape; bad: any shape
+    const char *message;            // NULL: good
 } infer_case;
 
+// clang-format off
 static const infer_case cases[] = {
     {IR_PARAMETER, "f32[7]", "parameter(18)", NULL},
     {IR_PARAMETER, "f32[7]", "parameter(-1)", "'parameter' has number -1"},
@@ -259,6 +262,7 @@ static const infer_case cases[] = {
     {IR_CUSTOM_CALL, "(f32[7], s8[])", "custom-call(f, n), custom_call_target=\"mine\"", NULL},
     {IR_CUSTOM_CALL, "f32[7]", "custom-call(f), custom_call_target=\"\"", "no custom_call_target"},
 };
+// clang-format on
 
 // Ops whose result cannot be known from operands and attributes alone.
 static bool states_its_shape(const ir_inst *i)
@@ -271,9 +275,12 @@ static bool states_its_shape(const ir_inst *i)
     case IR_BITCAST_CONVERT:
     case IR_BROADCAST:
     case IR_RESHAPE:
-    case IR_CUSTOM_CALL: return true;
-    case IR_DOT: return i->operands[0]->shape.dtype != i->shape.dtype || i->operands[1]->shape.dtype != i->shape.dtype;
-    default: return false;
+    case IR_CUSTOM_CALL:
+        return true;
+    case IR_DOT:
+        return i->operands[0]->shape.dtype != i->shape.dtype || i->operands[1]->shape.dtype != i->shape.dtype;
+    default:
+        return false;
     }
 }
 
@@ -295,7 +302,11 @@ static void check_good(const infer_case *c)
     EXPECT_EQ_INT(r->op, c->op);
     if (!states_its_shape(r)) {
         AUTO(glia_arena) arena = glia_arena_create();
-        ir_infer in = {.arena = arena, .op = r->op, .operand_count = r->operand_count, .operands = r->operands, .attrs = &r->attrs};
+        ir_infer in = {.arena = arena,
+                       .op = r->op,
+                       .operand_count = r->operand_count,
+                       .operands = r->operands,
+                       .attrs = &r->attrs};
         ir_shape inferred;
         EXPECT_OK(ir_infer_shape(&in, &inferred));
         EXPECT_SHAPE(&inferred, c->shape);
@@ -331,6 +342,8 @@ TEST(infer, every_row_has_a_good_and_a_bad_case)
             good += !cases[i].message;
             bad += cases[i].message != NULL;
         }
-        if (!good || !bad) FAIL_TEST("'%s' has %d good cases and %d bad ones, 1 of each at least is wanted", ir_op_name((ir_op)op), good, bad);
+        if (!good || !bad)
+            FAIL_TEST("'%s' has %d good cases and %d bad ones, 1 of each at least is wanted", ir_op_name((ir_op)op),
+                      good, bad);
     }
 }
