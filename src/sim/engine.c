@@ -1,0 +1,642 @@
+// SPDX-License-Identifier: Apache-2.0
+// An engine: one in-order stream of instructions behind a sequencer and a data path.
+//
+// The sequencer takes the next instruction when its dispatch slot is free; what needs no data path (triggers, waits,
+// registers, control) is done there and overlaps the computing instruction before it. A computing instruction starts
+// when its semaphores hold, `semaphore_cycles` after the change that satisfied the last of them; when the data path has
+// taken the instruction before it (initiation interval); when what it reads from the two instructions before it on the
+// same engine is written (result latency); and when the ports and banks that it shares are free. Its updates fire when
+// its result is written.
+//
+// Which of these came last is noted with the instruction: the edges of the critical path.
+#include "sim/machine.h"
+
+#include <string.h>
+
+typedef struct binding {        // what an instruction waited for last
+    int64_t time;
+    uint32_t node;
+    uint8_t key[2];
+    int64_t part[2];
+} binding;
+
+static const sim_control *control_at(const sim_core *c, uint32_t k)
+{
+    return &c->controls.items[k];
+}
+
+static sim_frame *top(sim_engine *e)
+{
+    return &e->frames.items[e->frames.count - 1];
+}
+
+static int64_t *base_of(const sim_core *c, const sim_engine *e, uint32_t frame)
+{
+    return &e->bases.items[(size_t)frame * c->semaphore_count];
+}
+
+// ---- frames --------------------------------------------------------------------------------------------------------
+
+static void capture_base(const sim_core *c, sim_engine *e)
+{
+    memcpy(base_of(c, e, e->frames.count - 1), e->count, sizeof(int64_t) * c->semaphore_count);
+}
+
+static void push_frame(const sim_core *c, sim_engine *e, sim_frame frame)
+{
+    VEC_PUSH(&e->frames) = frame;
+    for (uint32_t k = 0; k < c->semaphore_count; k++) VEC_PUSH(&e->bases) = e->count[k];
+}
+
+static void pop_frame(const sim_core *c, sim_engine *e)
+{
+    e->frames.count--;
+    e->bases.count -= c->semaphore_count;
+}
+
+// The innermost frame that relative waits are measured from: a call's or a loop iteration's.
+static const int64_t *relative_base(const sim_core *c, const sim_engine *e)
+{
+    uint32_t k = e->frames.count - 1;
+    while (k > 0 && !e->frames.items[k].is_base) k--;
+    return base_of(c, e, k);
+}
+
+void sim_engine_init(sim *s, uint32_t core, uint32_t engine)
+{
+    sim_core *c = &s->cores[core];
+    sim_engine *e = &c->engines[engine];
+    e->core = (uint8_t)core;
+    e->id = (uint8_t)engine;
+    e->count = ARENA_ARRAY(s->arena, int64_t, c->semaphore_count + 1);
+    e->node = UINT32_MAX;
+    e->held_since = SIM_NEVER;
+    push_frame(c, e, (sim_frame){ .control = UINT32_MAX, .is_base = true, .count = 1 });
+}
+
+static void apply(const sim_core *c, sim_engine *e, sim_range list)
+{
+    for (uint32_t k = 0; k < list.count; k++) {
+        const sim_delta *d = &c->deltas.items[list.first + k];
+        e->count[d->sem] += d->value;
+    }
+}
+
+// ---- control -------------------------------------------------------------------------------------------------------
+
+// How often a loop runs, or which arm is taken. Every engine that comes here decides alike.
+static int64_t decision(sim *s, sim_engine *e, const sim_control *k)
+{
+    if (k->source != SIM_TRIPS_TRACE) return k->count;
+    const uint32_t at = e->decisions++;
+    if (at < s->options.trip_count) return s->options.trips[at] > 0 ? s->options.trips[at] : 0;
+    if (!s->failure)
+        s->failure = GLIA_FAIL(INVALID, "the control trace has %u decisions, the program asks for more\n"
+                               "hint: record it with the same program and inputs", s->options.trip_count);
+    return 0;
+}
+
+static void charge(sim *s, sim_engine *e, const sim_step *step)
+{
+    if (!step->costs) return;
+    const int64_t from = e->free > s->now ? e->free : s->now;
+    e->free = from + s->branch_ps[e->id];
+    e->control_time += s->branch_ps[e->id];
+    s->cores[e->core].counters.setup_count++;
+}
+
+bool sim_engine_in(const sim_engine *e, const sim_engine *like, uint32_t depth)
+{
+    if (e->frames.count <= depth) return false;
+    for (uint32_t k = 0; k <= depth; k++) {
+        const sim_frame *a = &e->frames.items[k], *b = &like->frames.items[k];
+        if (a->control != b->control || a->is_loop != b->is_loop || (k < depth && a->iteration != b->iteration)) return false;
+    }
+    return true;
+}
+
+// The slowest engine of a loop has begun an iteration: the moment at which whole iterations can be compared.
+static void note_boundary(sim *s, const sim_engine *e, const sim_control *k, uint32_t control)
+{
+    if (!s->steady || !k->steady) return;
+    const sim_core *c = &s->cores[e->core];
+    const uint32_t depth = e->frames.count - 1;
+    for (uint32_t n = 0; n < ISA_ENGINE_COUNT; n++) {
+        const sim_engine *other = &c->engines[n];
+        if (other == e || !(k->mentions >> n & 1)) continue;
+        if (!sim_engine_in(other, e, depth)) return;
+        if (other->frames.items[depth].iteration < e->frames.items[depth].iteration) return;
+    }
+    s->boundary = true;
+    s->boundary_core = e->core;
+    s->boundary_control = control;
+    s->boundary_depth = depth;
+}
+
+static void enter_loop(sim *s, sim_core *c, sim_engine *e, const sim_step *step)
+{
+    sim_control *k = &c->controls.items[step->item];
+    const int64_t count = decision(s, e, k);
+    k->taken++;
+    if (count <= 0) {
+        e->pc = step->target;
+        return;
+    }
+    push_frame(c, e, (sim_frame){ .function = e->function, .control = step->item, .is_loop = true, .is_base = k->frame,
+                                  .count = count });
+    e->pc++;
+}
+
+static void next_iteration(sim *s, sim_core *c, sim_engine *e, const sim_step *step)
+{
+    sim_frame *f = top(e);
+    if (++f->iteration >= f->count) {
+        pop_frame(c, e);
+        e->pc++;
+        return;
+    }
+    capture_base(c, e);
+    e->pc = step->target + 1;
+    note_boundary(s, e, control_at(c, step->item), step->item);
+}
+
+static void enter_call(sim_core *c, sim_engine *e, const sim_step *step)
+{
+    const sim_control *k = control_at(c, step->item);
+    push_frame(c, e, (sim_frame){ .function = e->function, .back = e->pc + 1, .control = step->item, .is_base = true, .count = 1 });
+    e->function = k->callee;
+    e->pc = 0;
+}
+
+static void leave_call(sim_core *c, sim_engine *e)
+{
+    const sim_frame f = *top(e);
+    pop_frame(c, e);
+    if (f.control == UINT32_MAX) {
+        e->state = SIM_DONE;
+        return;
+    }
+    e->function = f.function;
+    e->pc = f.back;
+}
+
+static void control_step(sim *s, sim_core *c, sim_engine *e, const sim_step *step)
+{
+    apply(c, e, step->before);
+    charge(s, e, step);
+    switch ((sim_step_kind)step->kind) {
+    case SIM_EXEC: break;
+    case SIM_LOOP: enter_loop(s, c, e, step); break;
+    case SIM_NEXT: next_iteration(s, c, e, step); break;
+    case SIM_IF: {
+        sim_control *k = &c->controls.items[step->item];
+        k->taken++;
+        e->pc = decision(s, e, k) ? e->pc + 1 : step->target;
+        break;
+    }
+    case SIM_JUMP: e->pc = step->target; break;
+    case SIM_JOIN: e->pc++; break;
+    case SIM_CALL: enter_call(c, e, step); break;
+    case SIM_RETURN: leave_call(c, e); break;
+    }
+}
+
+// ---- waiting -------------------------------------------------------------------------------------------------------
+
+static int64_t *wait_counter(sim_core *c, uint8_t engine)
+{
+    int64_t *const of[ISA_ENGINE_COUNT] = { &c->counters.pe_wait, &c->counters.act_wait, &c->counters.dve_wait,
+                                            &c->counters.pool_wait, &c->counters.sp_wait };
+    return of[engine];
+}
+
+// When the semaphore first reached `value`, as far back as it is remembered (longer ago makes no difference).
+static const sim_update *crossing(const sim_semaphore *sem, int64_t value)
+{
+    const sim_update *found = NULL;
+    for (uint32_t k = 0; k < SIM_HISTORY; k++) {
+        const sim_update *u = &sem->history[(sem->head + SIM_HISTORY - k) % SIM_HISTORY];
+        if (u->node == UINT32_MAX || u->value < value) break;
+        found = u;
+    }
+    return found;
+}
+
+static void bind_later(binding *b, int64_t time, uint32_t node, sim_assume key, int64_t part)
+{
+    if (time <= b->time) return;
+    *b = (binding){ .time = time, .node = node, .key = { (uint8_t)key }, .part = { part } };
+}
+
+typedef enum outcome { GO, LATER, HELD } outcome;
+
+// GO: all semaphores of `i` hold and the engine has seen them. LATER: at *when. HELD: one does not hold yet.
+static outcome check_waits(sim *s, sim_core *c, sim_engine *e, const sim_insn *i, binding *b, int64_t *when)
+{
+    const int64_t *base = i->waits.count ? relative_base(c, e) : NULL;
+    const int64_t latency = s->semaphore_ps[e->id];
+    for (uint32_t k = 0; k < i->waits.count; k++) {
+        const sim_wait *w = &c->waits.items[i->waits.first + k];
+        const int64_t value = w->value + (w->relative ? base[w->sem] : 0);
+        sim_semaphore *sem = &c->semaphores[w->sem];
+        if (sem->value < value) {
+            sem->waiters |= (uint8_t)(1u << e->id);
+            e->state = SIM_BLOCKED;
+            e->blocked_sem = w->sem;
+            e->blocked_value = value;
+            e->blocked_since = s->now;
+            return HELD;
+        }
+        const sim_update *u = crossing(sem, value);
+        if (!u) continue;
+        bind_later(b, u->time + latency, u->node, SIM_ASSUME_SEMAPHORE, latency);
+        if (u->time + latency > *when) *when = u->time + latency;
+    }
+    return *when > s->now ? LATER : GO;
+}
+
+// ---- ports ---------------------------------------------------------------------------------------------------------
+
+// The engine that shares `port` with this one, or -1.
+static int psum_rival(const sim *s, const sim_insn *i)
+{
+    if (!(i->uses & SIM_USES_PSUM) || !(s->exclusive_psum || s->banked_psum)) return -1;
+    return i->engine == ISA_DVE ? ISA_ACT : i->engine == ISA_ACT ? ISA_DVE : -1;
+}
+
+static int sbuf_rival(const sim *s, const sim_insn *i)
+{
+    const int rival = i->engine == ISA_DVE ? ISA_POOL : i->engine == ISA_POOL ? ISA_DVE : -1;
+    if (s->exclusive_sbuf && (i->uses & SIM_USES_SBUF)) return rival;
+    if (s->shared_bus && (i->uses & SIM_USES_POOL_BUS)) return rival;
+    return -1;
+}
+
+static int64_t ports_free(const sim *s, const sim_core *c, const sim_insn *i, uint32_t *holder)
+{
+    int64_t free = 0;
+    const int psum = psum_rival(s, i), sbuf = sbuf_rival(s, i);
+    if (psum >= 0) {
+        if (s->exclusive_psum) free = c->psum_free[psum];
+        else
+            for (int bank = 0; bank < ISA_PSUM_BANKS; bank++)
+                if ((i->banks >> bank & 1) && c->bank_free[psum][bank] > free) free = c->bank_free[psum][bank];
+        *holder = c->port_node[psum];
+    }
+    if (sbuf >= 0) {
+        const int64_t until = s->exclusive_sbuf ? c->sbuf_free[sbuf] : c->bus_free[sbuf];
+        if (until > free) {
+            free = until;
+            *holder = c->port_node[sbuf];
+        }
+    }
+    return free;
+}
+
+static void hold_ports(sim_core *c, const sim_insn *i, int64_t until, uint32_t node)
+{
+    if (i->uses & SIM_USES_PSUM) c->psum_free[i->engine] = until;
+    if (i->uses & SIM_USES_SBUF) c->sbuf_free[i->engine] = until;
+    if (i->uses & SIM_USES_POOL_BUS) c->bus_free[i->engine] = until;
+    for (int bank = 0; bank < ISA_PSUM_BANKS; bank++)
+        if (i->banks >> bank & 1) c->bank_free[i->engine][bank] = until;
+    c->port_node[i->engine] = node;
+}
+
+// ---- executing -----------------------------------------------------------------------------------------------------
+
+static void count_work(sim_core *c, const sim_insn *i)
+{
+    int64_t *to = (int64_t *)&c->counters;
+    const int64_t *from = (const int64_t *)i->work;
+    for (int k = 0; k < SIM_COUNTERS; k++) to[k] += from[k];
+}
+
+static void count_active(sim *s, sim_core *c, sim_engine *e, int64_t start, int64_t end)
+{
+    int64_t *const active[ISA_ENGINE_COUNT] = { &c->counters.pe_active, &c->counters.act_active, &c->counters.dve_active,
+                                                &c->counters.pool_active, &c->counters.sp_active };
+    int64_t *const time[ISA_ENGINE_COUNT] = { &c->counters.pe_time, &c->counters.act_time, &c->counters.dve_time,
+                                              &c->counters.pool_time, &c->counters.sp_time };
+    *time[e->id] += end - start;
+    const int64_t from = start > e->busy_until ? start : e->busy_until;
+    if (end > from) {
+        *active[e->id] += end - from;
+        e->busy_until = end;
+    }
+    if (end > c->any_until) c->any_until = end;
+    if (end > s->end) s->end = end;
+}
+
+static uint32_t add_node(sim *s, sim_engine *e, const sim_insn *i, int64_t start, binding b)
+{
+    if (e->control_time && b.node == e->node && !b.key[1]) {
+        b.key[1] = SIM_ASSUME_BRANCH;
+        b.part[1] = e->control_time;
+    }
+    if (e->switch_time) {
+        b.key[1] = SIM_ASSUME_TABLE;
+        b.part[1] = e->switch_time;
+    }
+    e->control_time = e->switch_time = 0;
+    return sim_node_add(s, (sim_node){ .time = start, .insn = i, .before = b.node, .key = { b.key[0], b.key[1] },
+                                       .part = { b.part[0], b.part[1] } });
+}
+
+static void finish_at(sim *s, const sim_insn *i, int64_t end, uint32_t node)
+{
+    if (i->updates.count)
+        sim_push(s, (sim_event){ .time = end, .kind = SIM_EVENT_UPDATE, .core = i->core, .insn = i, .node = node }, SIM_PRIO_UPDATE);
+    if (end >= s->end) {
+        s->end = end;
+        s->end_node = node;
+    }
+    if (s->options.trace) {
+        if (s->spans.count < 4000000) VEC_PUSH(&s->spans) = (sim_span){ .start = s->nodes.items[node].time, .end = end, .insn = i };
+        else s->spans_cut = true;
+    }
+}
+
+static binding in_order(const sim_engine *e, int64_t time)
+{
+    binding b = { .time = time, .node = e->node };
+    if (e->previous && e->previous->assumed) {
+        b.key[0] = e->previous->assumed;
+        b.part[0] = e->previous->interval;
+    }
+    return b;
+}
+
+static void remember(sim_engine *e, const sim_insn *i, int64_t ready, uint32_t node)
+{
+    e->last[1] = e->last[0];
+    e->ready[1] = e->ready[0];
+    e->last[0] = i;
+    e->ready[0] = ready;
+    e->node = node;
+    e->previous = i;
+}
+
+// The warm-up limit of PE (generations 3 and 4): it begins at half its rate and reaches all of it after ~3 us of work;
+// when it has worked less than half of a ~3 us stretch, it begins again [pe:throttle.time]. Kept as a credit that work
+// fills and rest drains, so that a steady load has a steady state.
+static int64_t throttled(sim *s, sim_core *c, sim_engine *e, int64_t start, int64_t interval)
+{
+    if (!s->throttle_ps) return interval;
+    if (start > e->worked_until) {
+        const double drained = (double)(start - e->worked_until) * s->throttle_leak;
+        e->credit = drained >= (double)e->credit ? 0 : e->credit - (int64_t)drained;
+        if (e->credit == 0) e->warm = false;
+    }
+    int64_t taken = interval;
+    if (!e->warm) {
+        taken = (int64_t)((double)interval / s->throttle_start);
+        c->counters.throttle_time += taken - interval;
+        c->counters.throttled_active += taken;
+    }
+    e->credit += taken;
+    if (e->credit >= s->throttle_ps) {
+        e->credit = s->throttle_ps;
+        e->warm = true;
+    }
+    e->worked_until = start + taken;
+    return taken;
+}
+
+// Matmuls and transposes: the stationary is loaded while the matmul before streams, into the one spare set of weights,
+// which is free once that matmul has begun. So a dispatch happens when the one before has started.
+static void start_pe(sim *s, sim_core *c, sim_engine *e, const sim_insn *i, binding b)
+{
+    const int64_t loaded = s->now + i->load;
+    const int64_t start = e->data_free > loaded ? e->data_free : loaded;
+    if (e->data_free >= loaded) b = in_order(e, start);
+    else {
+        const int64_t from = e->data_free > s->now ? e->data_free : s->now;
+        c->counters.load_exposed += loaded - from;
+    }
+    const int64_t interval = throttled(s, c, e, start, i->interval);
+    const uint32_t node = add_node(s, e, i, start, b);
+    e->data_free = start + interval;
+    e->free = start;
+    remember(e, i, start + interval + i->latency, node);
+    count_active(s, c, e, start, start + interval + i->latency);
+    finish_at(s, i, start + interval + i->latency, node);
+}
+
+static void start_stream(sim *s, sim_core *c, sim_engine *e, const sim_insn *i, binding b)
+{
+    if (e->held_since != SIM_NEVER) {
+        c->counters.port_wait += s->now - e->held_since;
+        e->held_since = SIM_NEVER;
+    }
+    const uint32_t node = add_node(s, e, i, s->now, b);
+    const int64_t end = s->now + i->interval + i->latency;
+    e->free = s->now;
+    e->data_free = s->now + i->interval;
+    hold_ports(c, i, s->now + i->interval, node);
+    remember(e, i, end, node);
+    count_active(s, c, e, s->now, end);
+    finish_at(s, i, end, node);
+}
+
+// Who makes the descriptors of a transfer, and when they are there.
+static int64_t triggered(sim *s, sim_core *c, const sim_insn *i)
+{
+    if (i->dge == ISA_DGE_SWDGE) return s->now + i->interval;
+    if (i->dge != ISA_DGE_HWDGE) return s->now;
+    int64_t *generator = &c->generator_free[i->engine == ISA_ACT ? 0 : 1];
+    *generator = (*generator > s->now ? *generator : s->now) + s->hwdge_ps;
+    return *generator;
+}
+
+static void start_dma(sim *s, sim_core *c, sim_engine *e, const sim_insn *i, binding b)
+{
+    const uint32_t node = add_node(s, e, i, s->now, b);
+    sim_dma_trigger(s, i, node, triggered(s, c, i) + s->fixed_ps);
+    e->free = s->now + i->interval;
+    if (i->dge == ISA_DGE_SWDGE) e->data_free = e->free;
+    e->node = node;
+    e->previous = i;
+    count_active(s, c, e, s->now, s->now + i->interval);
+}
+
+static void start_sequencer(sim *s, sim_core *c, sim_engine *e, const sim_insn *i, binding b)
+{
+    const uint32_t node = add_node(s, e, i, s->now, b);
+    const int64_t end = s->now + i->interval;
+    e->free = end;
+    e->node = node;
+    e->previous = i;
+    count_active(s, c, e, s->now, end);
+    finish_at(s, i, end, node);
+}
+
+// A barrier ends on both cores when the later one has arrived and the signal has crossed.
+static void arrive_at_barrier(sim *s, sim_core *c, sim_engine *e, const sim_insn *i, binding b)
+{
+    const uint8_t id = i->insn->attr[0];
+    const uint32_t other = 1u - e->core;
+    const uint32_t node = add_node(s, e, i, s->now, b);
+    e->node = node;
+    e->previous = i;
+    e->pc++;
+    count_work(c, i);
+    if (s->core_count == 1) {
+        e->free = e->data_free = s->now + i->interval;
+        finish_at(s, i, e->free, node);
+        return;
+    }
+    if (!s->barrier_engine[other][id]) {
+        s->barrier_engine[e->core][id] = 1u + e->id;
+        e->state = SIM_AT_BARRIER;
+        e->blocked_since = s->now;
+        return;
+    }
+    sim_core *peer_core = &s->cores[other];
+    sim_engine *peer = &peer_core->engines[s->barrier_engine[other][id] - 1];
+    s->barrier_engine[other][id] = 0;
+    *wait_counter(peer_core, peer->id) += s->now - peer->blocked_since;
+    peer->state = SIM_RUNNING;
+    peer->node = node;
+    peer->free = peer->data_free = e->free = e->data_free = s->now + i->interval;
+    finish_at(s, i, e->free, node);
+    // The peer's own updates fire with ours: its instruction is the same barrier of its core's program.
+    const sim_step *step = &peer_core->functions[peer->function].streams[peer->id].steps.items[peer->pc - 1];
+    finish_at(s, &peer_core->insns.items[step->item], peer->free, node);
+    sim_wake(s, other, peer->id, peer->free);
+}
+
+// ---- one look at the next instruction ------------------------------------------------------------------------------
+
+static outcome retry(int64_t *when, int64_t time)
+{
+    *when = time;
+    return LATER;
+}
+
+// When what `i` reads from the last two instructions of its engine is written. Straight-line neighbours were compared
+// beforehand; across a jump they are compared here.
+static int64_t results_ready(const sim_core *c, const sim_engine *e, const sim_insn *i)
+{
+    int64_t ready = 0;
+    for (int k = 0; k < 2 && e->last[k]; k++) {
+        const sim_insn *neighbour = k == 0 ? i->before : i->before ? i->before->before : NULL;
+        const bool reads = neighbour == e->last[k] ? i->raw[k] : sim_reads_result(c, i, e->last[k]);
+        if (reads && e->ready[k] > ready) ready = e->ready[k];
+    }
+    return ready;
+}
+
+// Ports are granted in turn: who finds one free while its rival has been held lets the rival go first, once.
+static bool yields(sim *s, const sim_core *c, sim_engine *e, const sim_insn *i)
+{
+    const int rivals[2] = { psum_rival(s, i), sbuf_rival(s, i) };
+    for (int k = 0; k < 2; k++) {
+        if (rivals[k] < 0 || c->engines[rivals[k]].held_since >= s->now || e->yielded_at == s->now) continue;
+        e->yielded_at = s->now;
+        return true;
+    }
+    return false;
+}
+
+static outcome try_compute(sim *s, sim_core *c, sim_engine *e, const sim_insn *i, binding b, int64_t *when)
+{
+    if (e->data_free > s->now) return retry(when, e->data_free);
+    if (e->data_free >= b.time) {
+        b = in_order(e, e->data_free);
+        if (e->switch_time) b = (binding){ .time = e->data_free, .node = e->switch_node };
+    }
+    const int64_t ready = results_ready(c, e, i);
+    if (ready > s->now) return retry(when, ready);
+    bind_later(&b, ready, e->node, SIM_ASSUME_NONE, 0);
+    if (i->table && i->table != e->table) {
+        e->table = i->table;
+        e->switch_time = s->table_ps;
+        e->switch_node = b.node;
+        c->counters.table_switches++;
+        e->data_free = s->now + s->table_ps;
+        return retry(when, e->data_free);
+    }
+    uint32_t holder = UINT32_MAX;
+    const int64_t free = ports_free(s, c, i, &holder);
+    if (free <= s->now && yields(s, c, e, i)) return retry(when, s->now);
+    if (free > s->now) {
+        if (e->held_since == SIM_NEVER) e->held_since = s->now;
+        return retry(when, free);
+    }
+    if (e->held_since != SIM_NEVER) bind_later(&b, free, holder, SIM_ASSUME_NONE, 0);
+    start_stream(s, c, e, i, b);
+    return GO;
+}
+
+static outcome try_insn(sim *s, sim_core *c, sim_engine *e, const sim_insn *i, int64_t *when)
+{
+    binding b = in_order(e, e->free);
+    if (e->control_time) b.key[0] = SIM_ASSUME_NONE;
+    *when = 0;
+    const outcome waits = check_waits(s, c, e, i, &b, when);
+    if (waits != GO) return waits;
+    if (isa_is_dma((isa_op)i->op)) {
+        if (!i->sequencer && e->data_free > s->now) return retry(when, e->data_free);
+        start_dma(s, c, e, i, b);
+    } else if (i->op == ISA_barrier) {
+        if (e->data_free > s->now) return retry(when, e->data_free);
+        arrive_at_barrier(s, c, e, i, b);
+        return GO;
+    } else if (i->sequencer) start_sequencer(s, c, e, i, b);
+    else if (i->op == ISA_matmul || i->op == ISA_transpose) start_pe(s, c, e, i, b);
+    else {
+        const outcome o = try_compute(s, c, e, i, b, when);
+        if (o != GO) return o;
+    }
+    count_work(c, i);
+    e->pc++;
+    return GO;
+}
+
+void sim_engine_attempt(sim *s, uint32_t core, uint32_t engine)
+{
+    sim_core *c = &s->cores[core];
+    sim_engine *e = &c->engines[engine];
+    while (e->state == SIM_RUNNING && !s->failure) {
+        if (e->free > s->now) {
+            sim_wake(s, core, engine, e->free);
+            return;
+        }
+        const sim_step *step = &c->functions[e->function].streams[engine].steps.items[e->pc];
+        if (step->kind != SIM_EXEC) {
+            control_step(s, c, e, step);
+            continue;
+        }
+        int64_t when;
+        const outcome o = try_insn(s, c, e, &c->insns.items[step->item], &when);
+        if (o == LATER) {
+            sim_wake(s, core, engine, when);
+            return;
+        }
+    }
+}
+
+// ---- semaphores ----------------------------------------------------------------------------------------------------
+
+static void raise_semaphore(sim *s, sim_core *c, uint32_t core, const sim_delta *d, uint32_t node)
+{
+    sim_semaphore *sem = &c->semaphores[d->sem];
+    sem->value += d->value;
+    sem->head = (uint8_t)((sem->head + 1) % SIM_HISTORY);
+    sem->history[sem->head] = (sim_update){ sem->value, s->now, node };
+    for (uint32_t n = 0; n < ISA_ENGINE_COUNT; n++) {
+        sim_engine *e = &c->engines[n];
+        if (!(sem->waiters >> n & 1) || sem->value < e->blocked_value) continue;
+        sem->waiters &= (uint8_t)~(1u << n);
+        e->state = SIM_RUNNING;
+        *wait_counter(c, e->id) += s->now - e->blocked_since;
+        sim_wake(s, core, n, s->now + s->semaphore_ps[n]);
+    }
+}
+
+void sim_fire(sim *s, uint32_t core, const sim_insn *i, uint32_t node)
+{
+    sim_core *c = &s->cores[core];
+    for (uint32_t k = 0; k < i->updates.count; k++) raise_semaphore(s, c, core, &c->deltas.items[i->updates.first + k], node);
+}

@@ -1,0 +1,609 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a program-ordered list to what each engine walks.
+//
+// An engine's stream through a function has a step for each of its instructions and for each control instruction that
+// it takes part in. What the others do between two control steps is folded into the later one as the sum of their
+// semaphore updates: that keeps the program-order count from which relative waits are measured, at no cost per
+// instruction. Whole loops and calls that an engine has nothing to do in are folded too. Consecutive equal calls become
+// a loop, so that a stack of layers is one, however the compiler wrote it.
+//
+// Relies on isa_check_structure: control is closed in order, calls go to later functions.
+#include "sim/machine.h"
+
+#include <string.h>
+
+enum { EQUAL_CALLS = 3, NO_CONTROL = -1, MAX_DEPTH = 64 };      // from so many equal calls on they are a loop
+
+typedef struct lowering {
+    sim *s;
+    sim_core *c;
+    uint32_t core;
+    const isa_function *f;
+    sim_function *out;
+    uint32_t function;
+    int32_t *control_of;        // [insns of f] index into the core's controls, or NO_CONTROL
+    uint32_t *end_of;           // control: index of its end; `if`: of its end_if
+    uint32_t *else_of;          // `if`: of its else, or of its end_if
+    const int32_t *formals;     // [formals of f] tensor that the first caller binds, or -1
+} lowering;
+
+static bool takes_part(const isa_insn *i, int engine)
+{
+    return i->engines >> engine & 1;
+}
+
+// ---- semaphores, tensors -------------------------------------------------------------------------------------------
+
+static void number_semaphores(sim_core *c)
+{
+    bool used[ISA_SEMAPHORES] = { false };
+    for (uint32_t k = 0; k < c->isa->functions.count; k++) {
+        const isa_function *f = c->isa->functions.items[k];
+        for (uint32_t w = 0; w < f->waits.count; w++) used[f->waits.items[w].sem] = true;
+        for (uint32_t u = 0; u < f->updates.count; u++) used[f->updates.items[u].sem] = true;
+    }
+    for (uint32_t name = 0; name < ISA_SEMAPHORES; name++) {
+        if (!used[name]) continue;
+        c->semaphore_of[name] = (uint16_t)c->semaphore_count;
+        c->semaphore_name[c->semaphore_count++] = (uint16_t)name;
+    }
+}
+
+static int32_t tensor_of_slot(const isa_function *f, const int32_t *formals, uint32_t slot)
+{
+    if (slot >= f->slots.count) return -1;
+    const isa_slot *s = &f->slots.items[slot];
+    return s->kind == ISA_SLOT_GLOBAL ? (int32_t)s->index : formals ? formals[s->index] : -1;
+}
+
+// What the formals of each function stand for, by its first caller: enough to tell weights from spills.
+static int32_t **bind_formals(sim *s, const sim_core *c)
+{
+    const uint32_t functions = c->isa->functions.count;
+    int32_t **formals = ARENA_ARRAY(s->arena, int32_t *, functions);
+    for (uint32_t k = 0; k < functions; k++) {
+        const isa_function *f = c->isa->functions.items[k];
+        for (uint32_t n = 0; n < f->insns.count; n++) {
+            const isa_insn *i = &f->insns.items[n];
+            if (i->op != ISA_call || !isa_operand_has(f, i, 1)) continue;
+            const uint32_t callee = (uint32_t)isa_operand_of(f, i, 0)->offset;
+            const uint32_t count = c->isa->functions.items[callee]->formal_count;
+            const isa_table *table = &c->isa->tables.items[isa_operand_of(f, i, 1)->offset];
+            if (formals[callee] || !count || !table->rows) continue;
+            formals[callee] = ARENA_ARRAY(s->arena, int32_t, count);
+            for (uint32_t a = 0; a < count; a++)
+                formals[callee][a] = a < table->formals ? tensor_of_slot(f, formals[k], table->items[a].slot) : -1;
+        }
+    }
+    return formals;
+}
+
+// Traffic by what the tensor is: inputs, weights, outputs, and scratch, which is where spills go.
+static void count_by_tensor(const lowering *l, sim_insn *i)
+{
+    for (int slot = 0; slot < 2; slot++) {
+        const isa_operand *o = isa_operand_of(l->f, i->insn, slot);
+        const int32_t tensor = o->space == ISA_HBM ? tensor_of_slot(l->f, l->formals, o->tensor) : -1;
+        if (tensor < 0) continue;
+        const isa_tensor *t = &l->s->program->tensors.items[tensor];
+        const int64_t bytes = i->work->dma_bytes;
+        const isa_operand *other = isa_operand_of(l->f, i->insn, !slot);
+        if (t->kind == ISA_TENSOR_SCRATCH && other->space == ISA_SBUF)
+            *(slot == 0 ? &i->work->spill_save : &i->work->spill_reload) += bytes;
+        if (t->weight || t->kind == ISA_TENSOR_CONST) i->work->weight_bytes += slot == 1 ? bytes : 0;
+        else if (t->kind == ISA_TENSOR_INPUT) i->work->input_bytes += slot == 1 ? bytes : 0;
+        if (t->kind == ISA_TENSOR_OUTPUT) i->work->output_bytes += slot == 0 ? bytes : 0;
+    }
+}
+
+// ---- overlap -------------------------------------------------------------------------------------------------------
+
+static bool same_terms(const isa_operand *a, const isa_operand *b)
+{
+    return a->term_count == b->term_count && memcmp(a->terms, b->terms, sizeof(isa_term) * a->term_count) == 0;
+}
+
+// May the two touch a common byte on chip? Equal dynamic terms cancel; different ones may meet anywhere.
+static bool may_overlap(const isa_operand *a, const isa_operand *b)
+{
+    if (a->space != b->space || !(a->space & (ISA_SBUF | ISA_PSUM))) return false;
+    if (a->start_partition >= b->start_partition + b->partitions) return false;
+    if (b->start_partition >= a->start_partition + a->partitions) return false;
+    int64_t alo, ahi, blo, bhi;
+    if (!isa_operand_range(a, &alo, &ahi) || !isa_operand_range(b, &blo, &bhi)) return false;
+    if (!same_terms(a, b)) return true;
+    return alo < bhi && blo < ahi;
+}
+
+// `writer` is an instruction of `f`; `o` may be another function's: addresses on chip are the core's.
+static bool writes_over(const isa_function *f, const isa_insn *writer, const isa_operand *o)
+{
+    for (int k = 0; k < writer->operand_count; k++) {
+        if (!isa_operand_has(f, writer, k) || !(isa_operand_access(writer, k) & ISA_WRITE)) continue;
+        if (may_overlap(isa_operand_of(f, writer, k), o)) return true;
+    }
+    return false;
+}
+
+bool sim_reads_result(const sim_core *c, const sim_insn *reader, const sim_insn *writer)
+{
+    const isa_function *f = c->isa->functions.items[reader->function];
+    for (int k = 0; k < reader->insn->operand_count; k++)
+        if (isa_operand_has(f, reader->insn, k) && (isa_operand_access(reader->insn, k) & ISA_READ) &&
+            writes_over(c->isa->functions.items[writer->function], writer->insn, isa_operand_of(f, reader->insn, k)))
+            return true;
+    return false;
+}
+
+static bool is_pe(const isa_insn *i)
+{
+    return i->op == ISA_matmul || i->op == ISA_transpose;
+}
+
+// Marks the matmuls whose stationary is the one that PE already holds: the same operand as the matmul before it, and
+// nothing between them, in program order, may have written it. A register change counts as a write.
+static void find_reuse(const isa_function *f, sim_insn *insns)
+{
+    uint32_t last = UINT32_MAX;
+    for (uint32_t n = 0; n < f->insns.count; n++) {
+        const isa_insn *i = &f->insns.items[n];
+        if (isa_is_control((isa_op)i->op)) last = UINT32_MAX;
+        if (i->op == ISA_reg_move || i->op == ISA_reg_alu || i->op == ISA_reg_load) last = UINT32_MAX;
+        if (last != UINT32_MAX && writes_over(f, i, isa_operand_of(f, &f->insns.items[last], 1))) last = UINT32_MAX;
+        if (!is_pe(i)) continue;
+        if (last != UINT32_MAX) {
+            const isa_operand *held = isa_operand_of(f, &f->insns.items[last], 1), *wanted = isa_operand_of(f, i, 1);
+            insns[n].reuse = i->op == f->insns.items[last].op && memcmp(held, wanted, sizeof *held) == 0;
+        }
+        last = n;
+    }
+}
+
+// ---- control -------------------------------------------------------------------------------------------------------
+
+// The latest instruction before `at` that writes a register of an engine in `mask`, in the same function.
+static const isa_insn *writer_of(const isa_function *f, uint32_t at, uint16_t reg, uint8_t mask)
+{
+    while (at-- > 0) {
+        const isa_insn *i = &f->insns.items[at];
+        const bool writes = i->op == ISA_reg_move || i->op == ISA_reg_alu || i->op == ISA_reg_load || i->op == ISA_for;
+        if (!writes || isa_operand_of(f, i, 0)->tensor != reg) continue;
+        if (i->op == ISA_for ? (i->engines & mask) != 0 : (mask >> i->engine & 1) != 0) return i;
+    }
+    return NULL;
+}
+
+typedef struct bound { int64_t low, high; bool known, fixed; } bound;
+
+// What a register or immediate may be, as far as straight-line code and clamps tell.
+static bound bound_of(const isa_function *f, uint32_t at, const isa_operand *o, uint8_t mask)
+{
+    if (o->space == ISA_IMM) return (bound){ o->offset, o->offset, true, true };
+    if (o->space != ISA_REG) return (bound){ 0 };
+    const isa_insn *i = writer_of(f, at, o->tensor, mask);
+    if (!i) return (bound){ 0 };
+    if (i->op == ISA_reg_move && isa_operand_of(f, i, 1)->space == ISA_IMM) {
+        const int64_t v = isa_operand_of(f, i, 1)->offset;
+        return (bound){ v, v, true, false };
+    }
+    if (i->op == ISA_reg_load && isa_operand_has(f, i, 2) && isa_operand_has(f, i, 3))
+        return (bound){ isa_operand_of(f, i, 2)->offset, isa_operand_of(f, i, 3)->offset, true, false };
+    return (bound){ 0 };
+}
+
+static int64_t iterations(int64_t start, int64_t limit, int64_t stride)
+{
+    if (limit <= start || stride <= 0) return 0;
+    return (int64_t)(((__int128)limit - start + stride - 1) / stride);
+}
+
+static void count_for(const lowering *l, sim_control *k)
+{
+    const isa_insn *i = &l->f->insns.items[k->insn];
+    const bound start = bound_of(l->f, k->insn, isa_operand_of(l->f, i, 1), i->engines);
+    const bound limit = bound_of(l->f, k->insn, isa_operand_of(l->f, i, 2), i->engines);
+    const int64_t stride = isa_operand_of(l->f, i, 3)->offset;
+    if (start.known && limit.known) {
+        k->count = iterations(start.low, limit.high, stride);
+        k->source = start.fixed && limit.fixed ? SIM_TRIPS_STATIC : SIM_TRIPS_BOUND;
+    }
+}
+
+// A `while` that counts: its register starts at a constant, grows by one in the body, and is compared with a bound.
+static void count_while(const lowering *l, sim_control *k)
+{
+    const isa_function *f = l->f;
+    const isa_insn *i = &f->insns.items[k->insn];
+    const isa_operand *a = isa_operand_of(f, i, 0);
+    if (a->space != ISA_REG) return;
+    const bound start = bound_of(f, k->insn, a, i->engines), limit = bound_of(f, k->insn, isa_operand_of(f, i, 1), i->engines);
+    const isa_insn *step = writer_of(f, k->end, a->tensor, i->engines);
+    if (!start.known || !limit.known || !step || step->op != ISA_reg_alu || step->attr[0] != ISA_ALU_ADD) return;
+    const isa_operand *from = isa_operand_of(f, step, 1), *by = isa_operand_of(f, step, 2);
+    if (from->space != ISA_REG || from->tensor != a->tensor || by->space != ISA_IMM) return;
+    if (i->attr[0] != ISA_ALU_LT && i->attr[0] != ISA_ALU_LE && i->attr[0] != ISA_ALU_NE) return;
+    k->count = iterations(start.low, limit.high + (i->attr[0] == ISA_ALU_LE), by->offset);
+    k->source = SIM_TRIPS_BOUND;
+}
+
+static void decide(const lowering *l, sim_control *k)
+{
+    const uint8_t op = l->f->insns.items[k->insn].op;
+    k->count = 1;
+    k->source = SIM_TRIPS_UNKNOWN;
+    if (op == ISA_for) count_for(l, k);
+    if (op == ISA_while) count_while(l, k);
+    if (op == ISA_if) k->source = SIM_TRIPS_BOUND;      // its first arm is taken
+    if (k->source == SIM_TRIPS_STATIC) return;
+    l->out->dynamic = true;
+    if (l->s->options.trips) k->source = SIM_TRIPS_TRACE;
+    else if (op != ISA_if && l->s->options.expected_trips >= 0) {
+        k->count = l->s->options.expected_trips;
+        k->source = SIM_TRIPS_EXPECTED;
+    }
+}
+
+static int32_t add_control(lowering *l, uint32_t insn, uint32_t end)
+{
+    VEC_PUSH(&l->c->controls) = (sim_control){ .function = l->function, .insn = insn, .end = end, .source = SIM_TRIPS_STATIC,
+                                               .count = 1 };
+    return (int32_t)l->c->controls.count - 1;
+}
+
+static uint32_t callee_of(const isa_function *f, uint32_t insn)
+{
+    return (uint32_t)isa_operand_of(f, &f->insns.items[insn], 0)->offset;
+}
+
+static bool equal_calls(const isa_function *f, uint32_t a, uint32_t b)
+{
+    const isa_insn *x = &f->insns.items[a], *y = &f->insns.items[b];
+    return y->op == ISA_call && callee_of(f, a) == callee_of(f, b) && x->engines == y->engines;
+}
+
+// control_of[call] is the call's own; control_of of the first of a run of equal calls is its loop, whose `end` is past
+// the run and which is marked by `callee`.
+static uint32_t call_run(const isa_function *f, uint32_t n)
+{
+    uint32_t end = n + 1;
+    while (end < f->insns.count && equal_calls(f, n, end)) end++;
+    return end;
+}
+
+static void find_controls(lowering *l)
+{
+    uint32_t stack[MAX_DEPTH];      // isa_check_structure allows fewer
+    int depth = 0;
+    for (uint32_t n = 0; n < l->f->insns.count; n++) {
+        const isa_insn *i = &l->f->insns.items[n];
+        l->control_of[n] = NO_CONTROL;
+        switch ((isa_op)i->op) {
+        case ISA_for: case ISA_while: case ISA_if: stack[depth++] = n; break;
+        case ISA_else: l->else_of[stack[depth - 1]] = n; break;
+        case ISA_end_for: case ISA_end_while: case ISA_end_if: {
+            const uint32_t open = stack[--depth];
+            l->end_of[open] = n;
+            if (!l->else_of[open]) l->else_of[open] = n;
+            l->control_of[open] = add_control(l, open, n + 1);
+            l->c->controls.items[l->control_of[open]].frame = i->op != ISA_end_if;
+            decide(l, &l->c->controls.items[l->control_of[open]]);
+            break;
+        }
+        case ISA_call:
+            l->control_of[n] = add_control(l, n, n + 1);
+            l->c->controls.items[l->control_of[n]].callee = callee_of(l->f, n);
+            break;
+        default: break;
+        }
+    }
+}
+
+// ---- sums ----------------------------------------------------------------------------------------------------------
+
+typedef struct range_sum {
+    int64_t *total;             // [semaphores], added to
+    uint8_t mentions;
+    bool dynamic, absolute;     // decided by a trace; waits that are not relative
+} range_sum;
+
+static void sum_range(lowering *l, uint32_t first, uint32_t end, int64_t times, range_sum *out);
+
+static sim_range list_of(sim_core *c, const int64_t *values)
+{
+    const uint32_t first = c->deltas.count;
+    for (uint32_t k = 0; k < c->semaphore_count; k++)
+        if (values[k]) VEC_PUSH(&c->deltas) = (sim_delta){ (uint16_t)k, values[k] };
+    return (sim_range){ first, c->deltas.count - first };
+}
+
+static int64_t saturated(__int128 v)
+{
+    return v > SIM_HORIZON ? SIM_HORIZON : v < -SIM_HORIZON ? -SIM_HORIZON : (int64_t)v;
+}
+
+static int64_t *new_sums(const lowering *l)
+{
+    return ARENA_ARRAY(l->s->arena, int64_t, l->c->semaphore_count + 1);
+}
+
+// The sum of one iteration of a loop, or of the arm that a branch takes, kept in its control.
+static void sum_body(lowering *l, uint32_t open)
+{
+    const int32_t number = l->control_of[open];
+    const bool branch = l->f->insns.items[open].op == ISA_if;
+    const bool other = branch && l->c->controls.items[number].count == 0;
+    range_sum body = { .total = new_sums(l) };
+    sum_range(l, other ? l->else_of[open] + 1 : open + 1, branch && !other ? l->else_of[open] : l->end_of[open], 1, &body);
+    if (branch) {               // what the arm not taken mentions counts as well
+        range_sum arms = { .total = new_sums(l) };
+        sum_range(l, open + 1, l->end_of[open], 1, &arms);
+        body.mentions |= arms.mentions;
+        body.absolute |= arms.absolute;
+        body.dynamic |= arms.dynamic;
+    }
+    sim_control *k = &l->c->controls.items[number];
+    k->body = body.total;
+    k->mentions = body.mentions;
+    k->absolute = body.absolute;
+    k->dynamic = body.dynamic || k->source != SIM_TRIPS_STATIC;
+    k->steady = k->frame && !body.absolute && !(body.dynamic && l->s->options.trips);
+    k->delta = list_of(l->c, body.total);
+}
+
+static void sum_block(lowering *l, uint32_t open, int64_t times, range_sum *out)
+{
+    if (!l->c->controls.items[l->control_of[open]].body) sum_body(l, open);
+    const sim_control *k = &l->c->controls.items[l->control_of[open]];
+    const int64_t count = l->f->insns.items[open].op == ISA_if ? 1 : k->count;
+    for (uint32_t n = 0; n < l->c->semaphore_count; n++)
+        out->total[n] = saturated(out->total[n] + (__int128)k->body[n] * count * times);
+    out->mentions |= k->mentions;
+    out->dynamic |= k->dynamic;
+    out->absolute |= k->absolute;
+}
+
+static void sum_call(lowering *l, uint32_t n, int64_t times, range_sum *out)
+{
+    const sim_function *callee = &l->c->functions[callee_of(l->f, n)];
+    sim_control *k = &l->c->controls.items[l->control_of[n]];
+    k->mentions = callee->mentions;
+    for (uint32_t m = 0; m < l->c->semaphore_count; m++)
+        out->total[m] = saturated(out->total[m] + (__int128)callee->total[m] * times);
+    out->mentions |= callee->mentions;
+    out->dynamic |= callee->dynamic;
+}
+
+static void sum_insn(const lowering *l, const isa_insn *i, int64_t times, range_sum *out)
+{
+    for (uint32_t u = 0; u < i->update_count; u++) {
+        const isa_update *up = &l->f->updates.items[i->update + u];
+        int64_t *to = &out->total[l->c->semaphore_of[up->sem]];
+        *to = saturated(*to + (__int128)up->value * times);
+    }
+    for (uint32_t w = 0; w < i->wait_count; w++) out->absolute |= !l->f->waits.items[i->wait + w].relative;
+    out->mentions |= (uint8_t)(1u << i->engine);
+}
+
+static void sum_range(lowering *l, uint32_t first, uint32_t end, int64_t times, range_sum *out)
+{
+    for (uint32_t n = first; n < end; n++) {
+        const isa_insn *i = &l->f->insns.items[n];
+        if (i->op == ISA_for || i->op == ISA_while || i->op == ISA_if) {
+            sum_block(l, n, times, out);
+            n = l->end_of[n];
+        } else if (i->op == ISA_call) sum_call(l, n, times, out);
+        else if (!isa_is_control((isa_op)i->op)) sum_insn(l, i, times, out);
+    }
+}
+
+// ---- streams -------------------------------------------------------------------------------------------------------
+
+typedef struct emitter {
+    lowering *l;
+    int engine;
+    sim_stream *out;
+    int64_t *pending;           // [semaphores] since the last control step
+    sim_insn *before;           // the compute instruction before, nothing but straight line between
+} emitter;
+
+static uint32_t emit(emitter *e, sim_step_kind kind, bool costs, uint32_t item)
+{
+    sim_step step = { .kind = (uint8_t)kind, .costs = costs, .item = item };
+    if (kind != SIM_EXEC) {
+        step.before = list_of(e->l->c, e->pending);
+        memset(e->pending, 0, sizeof(int64_t) * e->l->c->semaphore_count);
+        e->before = NULL;
+    }
+    VEC_PUSH(&e->out->steps) = step;
+    return e->out->steps.count - 1;
+}
+
+static void emit_exec(emitter *e, uint32_t n)
+{
+    const uint32_t index = e->l->out->first_insn + n;
+    sim_insn *i = &e->l->c->insns.items[index];
+    emit(e, SIM_EXEC, true, index);
+    if (i->sequencer || e->engine == ISA_PE) return;
+    i->before = e->before;
+    if (e->before) i->raw[0] = sim_reads_result(e->l->c, i, e->before);
+    if (e->before && e->before->before) i->raw[1] = sim_reads_result(e->l->c, i, e->before->before);
+    e->before = i;
+}
+
+static void emit_range(emitter *e, uint32_t first, uint32_t end);
+
+static void skip(emitter *e, uint32_t first, uint32_t end)
+{
+    range_sum sum = { .total = e->pending };
+    sum_range(e->l, first, end, 1, &sum);
+}
+
+static bool walks(const emitter *e, const sim_control *k, const isa_insn *i)
+{
+    const bool traced = e->l->s->options.trips && e->l->out->dynamic;
+    return takes_part(i, e->engine) || (k->mentions >> e->engine & 1) || traced;
+}
+
+static void emit_loop(emitter *e, uint32_t open)
+{
+    const bool part = takes_part(&e->l->f->insns.items[open], e->engine);
+    const uint32_t control = (uint32_t)e->l->control_of[open];
+    const uint32_t loop = emit(e, SIM_LOOP, part, control);
+    emit_range(e, open + 1, e->l->end_of[open]);
+    const uint32_t next = emit(e, SIM_NEXT, part, control);
+    e->out->steps.items[next].target = loop;
+    e->out->steps.items[loop].target = e->out->steps.count;
+}
+
+static void emit_if(emitter *e, uint32_t open)
+{
+    const bool part = takes_part(&e->l->f->insns.items[open], e->engine);
+    const uint32_t control = (uint32_t)e->l->control_of[open], other = e->l->else_of[open], end = e->l->end_of[open];
+    const uint32_t branch = emit(e, SIM_IF, part, control);
+    emit_range(e, open + 1, other);
+    const uint32_t jump = emit(e, other == end ? SIM_JOIN : SIM_JUMP, part, control);
+    e->out->steps.items[branch].target = e->out->steps.count;
+    if (other == end) return;
+    emit_range(e, other + 1, end);
+    emit(e, SIM_JOIN, false, control);
+    e->out->steps.items[jump].target = e->out->steps.count;
+}
+
+static void emit_calls(emitter *e, uint32_t first, uint32_t end)
+{
+    const bool part = takes_part(&e->l->f->insns.items[first], e->engine);
+    const uint32_t control = (uint32_t)e->l->control_of[first];
+    if (end - first < EQUAL_CALLS) {
+        for (uint32_t n = first; n < end; n++) emit(e, SIM_CALL, part, (uint32_t)e->l->control_of[n]);
+        return;
+    }
+    sim_core *c = e->l->c;
+    uint32_t run = 0;           // one control for all engines
+    while (run < c->controls.count && !(c->controls.items[run].function == e->l->function &&
+                                        c->controls.items[run].insn == first && c->controls.items[run].end == end)) run++;
+    if (run == c->controls.count) {
+        run = (uint32_t)add_control(e->l, first, end);
+        const sim_function *callee = &c->functions[callee_of(e->l->f, first)];
+        sim_control *k = &c->controls.items[run];
+        k->count = end - first;
+        k->mentions = callee->mentions;
+        k->steady = !(callee->dynamic && e->l->s->options.trips);
+        const sim_range delta = list_of(c, callee->total);
+        c->controls.items[run].delta = delta;
+    }
+    const uint32_t loop = emit(e, SIM_LOOP, false, run);
+    emit(e, SIM_CALL, part, control);
+    const uint32_t next = emit(e, SIM_NEXT, false, run);
+    e->out->steps.items[next].target = loop;
+    e->out->steps.items[loop].target = e->out->steps.count;
+}
+
+static void emit_range(emitter *e, uint32_t first, uint32_t end)
+{
+    for (uint32_t n = first; n < end; n++) {
+        const isa_insn *i = &e->l->f->insns.items[n];
+        const int32_t control = e->l->control_of[n];
+        if (i->op == ISA_call) {
+            uint32_t run = call_run(e->l->f, n);
+            if (run > end) run = end;
+            if (walks(e, &e->l->c->controls.items[control], i)) emit_calls(e, n, run);
+            else skip(e, n, run);
+            n = run - 1;
+        } else if (control != NO_CONTROL) {
+            if (!walks(e, &e->l->c->controls.items[control], i)) skip(e, n, e->l->end_of[n] + 1);
+            else if (i->op == ISA_if) emit_if(e, n);
+            else emit_loop(e, n);
+            n = e->l->end_of[n];
+        } else {
+            range_sum sum = { .total = e->pending };
+            sum_insn(e->l, i, 1, &sum);
+            if (i->engine == e->engine) emit_exec(e, n);
+        }
+    }
+}
+
+// ---- functions -----------------------------------------------------------------------------------------------------
+
+static glia_status check_plain(const lowering *l, uint32_t n)
+{
+    const isa_insn *i = &l->f->insns.items[n];
+    if (!isa_is_control((isa_op)i->op) || (!i->wait_count && !i->update_count)) return GLIA_OK;
+    return GLIA_FAIL(UNSUPPORTED, "core %u, function '%s', insn %u '%s' carries semaphores; control cannot wait or update\n"
+                     "hint: put them on a 'wait' instruction before it", l->core, l->f->name, n,
+                     isa_row_get((isa_op)i->op)->name);
+}
+
+static void copy_semaphores(const lowering *l, sim_insn *i)
+{
+    sim_core *c = l->c;
+    i->waits = (sim_range){ c->waits.count, i->insn->wait_count };
+    for (uint32_t w = 0; w < i->insn->wait_count; w++) {
+        const isa_wait *from = &l->f->waits.items[i->insn->wait + w];
+        VEC_PUSH(&c->waits) = (sim_wait){ from->value, c->semaphore_of[from->sem], from->relative != 0 };
+    }
+    i->updates = (sim_range){ c->deltas.count, i->insn->update_count };
+    for (uint32_t u = 0; u < i->insn->update_count; u++) {
+        const isa_update *from = &l->f->updates.items[i->insn->update + u];
+        VEC_PUSH(&c->deltas) = (sim_delta){ c->semaphore_of[from->sem], from->value };
+    }
+}
+
+static glia_status lower_insns(lowering *l)
+{
+    l->out->first_insn = l->c->insns.count;
+    for (uint32_t n = 0; n < l->f->insns.count; n++)
+        VEC_PUSH(&l->c->insns) = (sim_insn){ .insn = &l->f->insns.items[n], .function = l->function, .index = n };
+    find_reuse(l->f, &l->c->insns.items[l->out->first_insn]);
+    for (uint32_t n = 0; n < l->f->insns.count; n++) {
+        sim_insn *i = &l->c->insns.items[l->out->first_insn + n];
+        TRY(check_plain(l, n));
+        copy_semaphores(l, i);
+        TRY(sim_cost_insn(l->s, l->core, l->f, i));
+    }
+    return GLIA_OK;
+}
+
+// All instructions of all functions first (their addresses are kept), then sums from the last function to the first,
+// since calls go forward, then streams.
+static void lower_function(lowering *l)
+{
+    range_sum sum = { .total = l->out->total };
+    sum_range(l, 0, l->f->insns.count, 1, &sum);
+    l->out->mentions = sum.mentions;
+    l->out->dynamic |= sum.dynamic;
+    for (int engine = 0; engine < ISA_ENGINE_COUNT; engine++) {
+        emitter e = { l, engine, &l->out->streams[engine], glia_alloc(sizeof(int64_t) * (l->c->semaphore_count + 1)), NULL };
+        emit_range(&e, 0, l->f->insns.count);
+        emit(&e, SIM_RETURN, false, 0);
+        glia_free(e.pending);
+    }
+}
+
+glia_status sim_lower(sim *s, uint32_t core)
+{
+    sim_core *c = &s->cores[core];
+    const uint32_t functions = c->isa->functions.count;
+    number_semaphores(c);
+    c->functions = ARENA_ARRAY(s->arena, sim_function, functions);
+    int32_t **formals = bind_formals(s, c);
+    for (uint32_t k = 0; k < functions; k++) {
+        lowering l = { .s = s, .c = c, .core = core, .f = c->isa->functions.items[k], .out = &c->functions[k], .function = k };
+        TRY(lower_insns(&l));
+    }
+    TRY(sim_spread_transfers(s, core));
+    for (uint32_t k = functions; k-- > 0;) {
+        lowering l = { .s = s, .c = c, .core = core, .f = c->isa->functions.items[k], .out = &c->functions[k], .function = k,
+                       .formals = formals[k] };
+        for (uint32_t n = 0; n < l.f->insns.count; n++) {
+            sim_insn *i = &c->insns.items[l.out->first_insn + n];
+            if (isa_is_dma((isa_op)i->op)) count_by_tensor(&l, i);
+        }
+        l.control_of = ARENA_ARRAY(s->arena, int32_t, l.f->insns.count + 1);
+        l.end_of = ARENA_ARRAY(s->arena, uint32_t, l.f->insns.count + 1);
+        l.else_of = ARENA_ARRAY(s->arena, uint32_t, l.f->insns.count + 1);
+        l.out->total = ARENA_ARRAY(s->arena, int64_t, c->semaphore_count + 1);
+        find_controls(&l);
+        lower_function(&l);
+    }
+    return GLIA_OK;
+}
