@@ -121,7 +121,7 @@ void isa_rule_matmul_moving(isa_judge *j)
 
 void isa_rule_matmul_shape(isa_judge *j)
 {
-    if (j->i->op != ISA_matmul) return;
+    if (j->i->op != ISA_matmul || columns(j, 1) > (uint64_t)hw_int(j->chip->pe_cols)) return;     // matmul_stationary says so
     if (j->operands[0].partitions != columns(j, 1) || free_of(j, 0) != columns(j, 2))
         isa_violation(j, "dst is [%u, %llu], stationary and moving make [%llu, %llu]", j->operands[0].partitions,
                       (unsigned long long)free_of(j, 0), (unsigned long long)columns(j, 1),

@@ -317,8 +317,8 @@ void isa_rule_nesting(isa_judge *j)
             break;
         case ISA_end_for: case ISA_end_while: case ISA_end_if:
             if (depth == 0 || stack[depth - 1].op != opener_of(op)) {
-                isa_violation(j, "instruction %u '%s' closes '%s'", n, name,
-                              depth ? isa_row_get((isa_op)stack[depth - 1].op)->name : "nothing");
+                if (depth) isa_violation(j, "instruction %u '%s' closes '%s'", n, name, isa_row_get((isa_op)stack[depth - 1].op)->name);
+                else isa_violation(j, "instruction %u '%s' has nothing to close", n, name);
                 return;
             }
             depth--;
