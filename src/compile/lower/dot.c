@@ -6,35 +6,9 @@
 // The lhs is stationary (at most 128 of m), the rhs moves (at most 512 of n), k is on the partitions of both. An operand
 // whose k is on its free axis is transposed through the PE; a packed weight comes from HBM ready to use. Up to four
 // PSUM banks accumulate over k at once, so that a moving tile serves four row tiles while it is there.
-#include "compile/lower/lower.h"
+#include "compile/lower/dot.h"
 
 #include <string.h>
-
-enum { DOT_N = 512, DOT_GROUP = 4, DOT_STAGE_BYTES = 8192, DOT_WIDE_BYTES = 49152 };
-
-typedef struct dot_side {           // one operand as a matrix [X, K] for each batch index
-    const value *v;
-    int nb, nx, nk;                 // batch, free, contracted dims
-    int64_t bd[LOWER_RANK], brs[LOWER_RANK], bcs[LOWER_RANK];
-    int64_t xd[LOWER_RANK], xrs[LOWER_RANK], xcs[LOWER_RANK];
-    int64_t kd[LOWER_RANK], krs[LOWER_RANK], kcs[LOWER_RANK];
-    int64_t x_total;
-} dot_side;
-
-typedef struct dot_chunk { int64_t index; int64_t outer[LOWER_RANK], k0; int kc; } dot_chunk;
-
-typedef struct dot_work {
-    lower *l;
-    const ir_inst *i;
-    uint32_t origin;
-    num_dtype dtype;                // of both operands on chip
-    dot_side lhs, rhs;
-    int64_t batch, m, n;
-    int chunk_count;
-    dot_chunk *chunks;
-    int kc;                         // partitions of a full chunk
-    int packed;                     // columns of a packed weight block, 0 if the rhs is not packed
-} dot_work;
 
 static void side_init(dot_side *s, const value *v, const ir_dims *batch, const ir_dims *contract)
 {
@@ -201,8 +175,7 @@ static bool legal_start(int start, int count)
 }
 
 // Transposes `count` pieces, [rows_p, kc] each, side by side into one SBUF tile [kc, sum of rows].
-typedef struct dot_piece { tile_operand data; int at, rows; } dot_piece;
-static tile_id transposed_pieces(dot_work *w, uint32_t core, const dot_piece *pieces, int count, int kc, int total)
+tile_id dot_transpose(dot_work *w, uint32_t core, const dot_piece *pieces, int count, int kc, int total)
 {
     lower *l = w->l;
     tile_function *f = l->f[core];
@@ -265,7 +238,7 @@ static glia_status from_hbm(dot_work *w, uint32_t core, const dot_side *s, int64
                 pieces[count++] = (dot_piece){ view, (int)(x - x0), rows };
                 x += rows;
             }
-            t = transposed_pieces(w, core, pieces, count, k->kc, xn);
+            t = dot_transpose(w, core, pieces, count, k->kc, xn);
         }
         memo = lower_memo_find(l, s->v->store, core, MEMO_ASSEMBLED, key);
         *memo = t;
@@ -345,7 +318,7 @@ static glia_status from_rows(dot_work *w, uint32_t core, const dot_side *s, int6
             if (!*memo) {
                 TRY(store_need(l, w->i, st, core, where[p].tile));
                 const dot_piece one = { tile_view(f, st->tile[core][where[p].tile], st->dtype, rows, where[p].col * size, k->kc), 0, rows };
-                const tile_id t = transposed_pieces(w, core, &one, 1, k->kc, rows);
+                const tile_id t = dot_transpose(w, core, &one, 1, k->kc, rows);
                 memo = lower_memo_find(l, st, core, MEMO_TRANSPOSED, key);
                 *memo = t;
             }
@@ -378,7 +351,7 @@ static glia_status from_rows(dot_work *w, uint32_t core, const dot_side *s, int6
             pieces[p] = (dot_piece){ data, at, where[p].rows };
             at += where[p].rows;
         }
-        const tile_id t = transposed_pieces(w, core, pieces, count, k->kc, xn);
+        const tile_id t = dot_transpose(w, core, pieces, count, k->kc, xn);
         memo = lower_memo_find(l, st, core, MEMO_ASSEMBLED, key);
         *memo = t;
     }
@@ -439,7 +412,7 @@ static glia_status from_features(dot_work *w, uint32_t core, const dot_side *s, 
     return GLIA_OK;
 }
 
-static glia_status operand(dot_work *w, uint32_t core, dot_side *s, int64_t b, const dot_chunk *k, int64_t x0, int xn,
+glia_status dot_operand(dot_work *w, uint32_t core, dot_side *s, int64_t b, const dot_chunk *k, int64_t x0, int xn,
                            tile_operand *out)
 {
     if (s == &w->rhs && w->packed) return from_packed(w, core, k, x0, xn, out);
@@ -493,7 +466,7 @@ typedef struct dot_target {         // where results go
     store *hbm;                     // a linear HBM store [batch * m, n]
 } dot_target;
 
-static uint32_t cores_for(const dot_work *w, int64_t b, int64_t mt, int64_t m_tiles, int64_t block, int64_t blocks, bool *split)
+uint32_t dot_cores(const dot_work *w, int64_t b, int64_t mt, int64_t m_tiles, int64_t block, int64_t blocks, bool *split)
 {
     const uint32_t count = w->l->m->core_count, all = (1u << count) - 1;
     *split = false;
@@ -521,10 +494,10 @@ static glia_status emit_block(dot_work *w, uint32_t core, int64_t b, int64_t mt0
     }
     for (int c = 0; c < w->chunk_count; c++) {
         tile_operand moving;
-        TRY(operand(w, core, &w->rhs, b, &w->chunks[c], n0, nn, &moving));
+        TRY(dot_operand(w, core, &w->rhs, b, &w->chunks[c], n0, nn, &moving));
         for (int g = 0; g < group; g++) {
             tile_operand stationary;
-            TRY(operand(w, core, &w->lhs, b, &w->chunks[c], (mt0 + g) * LOWER_ROWS, rows[g], &stationary));
+            TRY(dot_operand(w, core, &w->lhs, b, &w->chunks[c], (mt0 + g) * LOWER_ROWS, rows[g], &stationary));
             if (!bank[g]) bank[g] = tile_new(f, ISA_PSUM, rows[g], (uint64_t)nn * 4);
             const tile_operand o[3] = { tile_view(f, bank[g], NUM_F32, rows[g], 0, nn), stationary, moving };
             const uint8_t attr[2] = { c > 0, ISA_PERF_NONE };
@@ -554,9 +527,9 @@ static glia_status emit_rows_result(dot_work *w, const dot_target *to, int64_t b
     for (int64_t b = 0; b < w->batch; b++)
         for (int64_t mt = 0; mt < m_tiles;) {
             bool split;
-            const uint32_t cores = cores_for(w, b, mt, m_tiles, 0, 1, &split);
+            const uint32_t cores = dot_cores(w, b, mt, m_tiles, 0, 1, &split);
             int group = 1;
-            while (group < DOT_GROUP && mt + group < m_tiles && cores_for(w, b, mt + group, m_tiles, 0, 1, &split) == cores) group++;
+            while (group < DOT_GROUP && mt + group < m_tiles && dot_cores(w, b, mt + group, m_tiles, 0, 1, &split) == cores) group++;
             for (uint32_t c = 0; c < w->l->m->core_count; c++)
                 for (int64_t k = 0; k < blocks && (cores >> c & 1); k++) {
                     const int nn = (int)(w->n - k * block < block ? w->n - k * block : block);
@@ -577,12 +550,12 @@ static glia_status emit_hbm_result(dot_work *w, const dot_target *to, int64_t bl
     for (int64_t b = 0; b < w->batch; b++)
         for (int64_t k0 = 0; k0 < blocks;) {
             bool split;
-            const uint32_t first = cores_for(w, b, 0, 1, k0, blocks, &split);
+            const uint32_t first = dot_cores(w, b, 0, 1, k0, blocks, &split);
             int64_t k1 = k0 + 1;
-            while (k1 < blocks && k1 - k0 < per && cores_for(w, b, 0, 1, k1, blocks, &split) == first) k1++;
+            while (k1 < blocks && k1 - k0 < per && dot_cores(w, b, 0, 1, k1, blocks, &split) == first) k1++;
             const int64_t n0 = k0 * block, n1 = k1 * block < w->n ? k1 * block : w->n;
             for (int64_t mt = 0; mt < m_tiles; mt++) {
-                const uint32_t cores = m_tiles == 1 ? first : cores_for(w, b, mt, m_tiles, k0, blocks, &split);
+                const uint32_t cores = m_tiles == 1 ? first : dot_cores(w, b, mt, m_tiles, k0, blocks, &split);
                 uint32_t core = 0;
                 while (!(cores >> core & 1)) core++;
                 const int rows = (int)(w->m - mt * LOWER_ROWS < LOWER_ROWS ? w->m - mt * LOWER_ROWS : LOWER_ROWS);
@@ -605,7 +578,7 @@ static glia_status emit_hbm_result(dot_work *w, const dot_target *to, int64_t bl
 }
 
 // Judges the operands and cuts the contraction into chunks. `left` and `right` hold views that went through HBM.
-static glia_status dot_prepare(lower *l, const ir_inst *i, dot_work *w, value *left, value *right)
+glia_status dot_prepare(lower *l, const ir_inst *i, dot_work *w, value *left, value *right)
 {
     *w = (dot_work){ .l = l, .i = i, .origin = lower_origin(l, i), .batch = 1 };
     const num_dtype a = i->operands[0]->shape.dtype, bt = i->operands[1]->shape.dtype;
@@ -657,7 +630,7 @@ glia_status lower_dot_features(lower *l, const ir_inst *i, uint32_t core, int g)
                     const int64_t n0 = ((int64_t)g * st->pack + t0 + t) * LOWER_ROWS;
                     tile_operand weight, moving;
                     TRY(from_packed_columns(&w, core, &w.chunks[c], n0, &weight));
-                    TRY(operand(&w, core, &w.lhs, 0, &w.chunks[c], st->first[core] + x0, (int)xn, &moving));
+                    TRY(dot_operand(&w, core, &w.lhs, 0, &w.chunks[c], st->first[core] + x0, (int)xn, &moving));
                     const tile_operand o[3] = { tile_view(f, bank, NUM_F32, LOWER_ROWS, t * xn * 4, (int)xn), weight, moving };
                     const uint8_t attr[2] = { c > 0, ISA_PERF_NONE };
                     tile_emit(f, ISA_matmul, ISA_PE, w.origin, 3, o, 2, attr);
@@ -682,7 +655,7 @@ glia_status lower_dot(lower *l, const ir_inst *i)
     if (!w.packed && l->m->core_count == 2 && w.n > 64 && w.n < 2 * block) block = (w.n / 2 + 31) / 32 * 32;
     const int64_t blocks = (w.n + block - 1) / block;
     bool split;
-    cores_for(&w, 0, 0, m_tiles, 0, blocks, &split);
+    dot_cores(&w, 0, 0, m_tiles, 0, blocks, &split);
     const bool wide = (uint64_t)w.n * (uint64_t)num_size(i->shape.dtype) > DOT_WIDE_BYTES;
     value *out = lower_value(l, i);
     dot_target to = { 0 };

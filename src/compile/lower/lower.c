@@ -321,6 +321,8 @@ static glia_status lower_inst(lower *l, const ir_inst *i)
             return GLIA_OK;
         }
     }
+    if (l->skip[i->id]) return GLIA_OK;
+    if (l->attention[i->id]) return lower_attention(l, l->attention[i->id]);
     if (l->feature[i->id]) return lower_feature_op(l, i);
     switch ((int)i->op) {
     case IR_PARAMETER: return GLIA_OK;
@@ -392,6 +394,9 @@ static glia_status lower_computation(lower_module *m, const ir_computation *c, b
     l.want = ARENA_ARRAY(m->arena, store *, c->insts.count);
     l.feature = ARENA_ARRAY(m->arena, bool, c->insts.count);
     layout_features(m, c, l.feature);
+    l.attention = ARENA_ARRAY(m->arena, fused_attention *, c->insts.count);
+    l.skip = ARENA_ARRAY(m->arena, bool, c->insts.count);
+    fuse_attention(m, c, l.attention, l.skip);
     uint8_t *needed = ARENA_ARRAY(m->arena, uint8_t, c->insts.count);
     needed_mark(c, needed);
     for (uint32_t k = 0; k < c->insts.count; k++) c->insts.items[k]->pass = NULL;
@@ -423,6 +428,7 @@ glia_status lower_run(lower_module *m)
 {
     for (uint32_t c = 0; c < m->core_count; c++) VEC_PUSH(&m->functions[c]) = NULL;     // the entry's place
     layout_weights(m);
+    fuse_masks(m);
     lowered *entry = NULL;
     return lower_computation(m, m->ir->entry, true, &entry);
 }

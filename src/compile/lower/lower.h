@@ -80,6 +80,21 @@ typedef struct layout_weight { int block, kc, chunks, n_dim; int64_t n, k; } lay
 void layout_features(const struct lower_module *m, const ir_computation *c, bool *feature);
 void layout_axes(const layout_weight *w, isa_layout *out);
 
+// Attention as the fuse pass finds it: out = softmax(q k^T + mask) v, rows of probabilities never leave the core.
+typedef struct fused_attention {
+    const ir_inst *out;             // the second product; everything between is not lowered by itself
+    const ir_inst *scores;          // the first product: lhs q, rhs k
+    const ir_inst *mask;            // [.., T, S] additive, broadcast over leading dims; NULL if there is none
+    const ir_inst *mask_add;        // the add of the mask
+    num_dtype p_dtype;              // of the probabilities
+    bool divide;                    // probabilities are divided by their sum (always, for now)
+} fused_attention;
+// What is known of a mask when it is a constant of the program: per block of 128 x 128, over all call sites.
+enum { MASK_BLOCK = 128, MASK_OPEN = 1, MASK_CLOSED = 2 };     // a block with both bits has both kinds of elements
+typedef struct mask_blocks { int64_t rows, cols; uint8_t *state; } mask_blocks;
+void fuse_attention(struct lower_module *m, const ir_computation *c, fused_attention **by_inst, bool *skip);
+void fuse_masks(struct lower_module *m);
+
 typedef struct lowered {            // a computation's result, shared by its call sites
     const ir_computation *computation;
     uint32_t function;              // index in each core's functions
@@ -101,6 +116,7 @@ typedef struct lower_module {
     VEC(lowered *) done;
     VEC(tile_function *) functions[ISA_CORES];      // [0] is the entry
     layout_weight **weights; // [computation id][parameter]: see layout.c
+    mask_blocks **masks;            // [computation id][parameter]: state NULL when unknown
 } lower_module;
 
 // Decides for every parameter of every computation (layout.c); fills m->weights.
@@ -116,6 +132,8 @@ typedef struct lower {              // one computation at work
     VEC(const ir_inst *) pending;   // row ops planned, not emitted
     int64_t pending_blocks, pending_block_rows;     // blocks -1: a group of feature ops, of block_rows features
     bool *feature;                  // [insts.count] kept by features (layout_features)
+    fused_attention **attention;    // [insts.count] at the inst that gives the result
+    bool *skip;                     // [insts.count] part of a fused pattern
     VEC(store *) shared;            // HBM stores that a core wrote since the last barrier
     uint8_t next_register[ISA_CORES][ISA_ENGINE_COUNT];
     VEC(lower_memo) registers;      // scalar inst -> register, kind = engine
@@ -180,6 +198,7 @@ GLIA_MUST_USE glia_status lower_row_op(lower *l, const ir_inst *i);     // rows.
 GLIA_MUST_USE glia_status lower_flush(lower *l);
 GLIA_MUST_USE glia_status lower_view_op(lower *l, const ir_inst *i);    // view.c: reshape, transpose, slice, broadcast, ...
 GLIA_MUST_USE glia_status lower_dot(lower *l, const ir_inst *i);        // dot.c
+GLIA_MUST_USE glia_status lower_attention(lower *l, const fused_attention *a);      // attention.c
 GLIA_MUST_USE glia_status lower_gather(lower *l, const ir_inst *i);     // move.c
 GLIA_MUST_USE glia_status lower_dynamic_update(lower *l, const ir_inst *i);
 GLIA_MUST_USE glia_status lower_concatenate(lower *l, const ir_inst *i);
