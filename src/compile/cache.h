@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The compile cache: content-addressed files in a local directory, shared by any number of processes.
+//
+// An entry is named by the SHA-256 of graph, flags and compiler version. It holds the compiled bytes and their own
+// SHA-256, or the error that the input itself caused, with its message; a failure of the surroundings (memory, disk,
+// a signal) is never kept. Entries appear whole or not at all. While one process makes an entry, others wait for it.
+//
+//   <root>/glia-<version>/<key>/model.neff      the bytes
+//                               model.sha256    64 hex digits: of model.neff
+//                               model.error     code name, newline, message
+//                               lock            flock: held while the entry is made
+#ifndef GLIA_COMPILE_CACHE_H
+#define GLIA_COMPILE_CACHE_H
+
+#include "base/file.h"
+#include "compile/compile.h"
+
+enum { COMPILE_KEY_BYTES = 65 };
+
+// The key of a compile: 64 hex digits and NUL.
+void compile_key(const ir_module *m, const compile_options *o, char out[COMPILE_KEY_BYTES]);
+// SHA-256 of bytes, as hex.
+void compile_sha256(glia_span bytes, char out[COMPILE_KEY_BYTES]);
+
+// NEURON_COMPILE_CACHE_URL (a path or file://; s3:// is UNSUPPORTED so far), else XDG_CACHE_HOME/glia, else
+// HOME/.cache/glia, else /var/tmp/glia-cache.
+GLIA_MUST_USE glia_status compile_cache_root(glia_strbuf *out);
+
+// Makes the bytes of an entry that is missing.
+typedef glia_status (*compile_make)(void *context, glia_strbuf *out);
+typedef struct compile_cached { glia_map map; bool hit; } compile_cached;     // glia_map_fini(&map) when done
+// The entry `key` under `root`, made by `make` when it is missing. An entry whose bytes do not match their sum is made
+// again. Errors: the remembered error of the input, or what `make` and the file system answer.
+GLIA_MUST_USE glia_status compile_cache_get(const char *root, const char *key, compile_make make, void *context,
+                                            compile_cached *out);
+
+#endif
