@@ -169,6 +169,22 @@ void dev_unload(dev_loaded *l)
     glia_free(l);
 }
 
+static void make_shapes(dev_loaded *l)
+{
+    for (uint32_t c = 0; c < l->program->core_count; c++) {
+        for (uint32_t k = 0; k < l->program->cores[c].functions.count; k++) {
+            dev_function *df = &l->functions[c][k];
+            df->shapes = ARENA_ARRAY(l->arena, dev_shape, df->f->operands.count);
+            for (uint32_t pc = 0; pc < df->f->insns.count; pc++) {
+                const isa_insn *i = &df->f->insns.items[pc];
+                for (uint32_t o = i->operand; o < i->operand + i->operand_count; o++)
+                    if (dev_in_memory(df->f->operands.items[o].space))
+                        df->shapes[o] = dev_shape_of(l->machine, &df->f->operands.items[o]);
+            }
+        }
+    }
+}
+
 static void make_rows(dev_machine *m, size_t elements)
 {
     for (int c = 0; c < m->core_count; c++) {
@@ -200,6 +216,7 @@ glia_status dev_load(dev_machine *m, const isa_program *p, dev_mode mode, dev_lo
     size_t row_elements = 1024;
     TRY(dev_check_shapes(l, &row_elements));
     TRY(dev_find_targets(l));
+    make_shapes(l);
     find_written(l);
     TRY(refuse_written_constants(l));
     TRY(dev_check_defuse(l));

@@ -76,8 +76,15 @@ struct dev_machine {
     dev_core cores[ISA_CORES];
 };
 
+typedef struct dev_shape {      // what of an operand does not change from use to use
+    dev_ap ap;                  // without addresses
+    int64_t lo, hi;             // bytes that it touches, relative to its start
+    bool empty;                 // touches none
+} dev_shape;
+
 typedef struct dev_function {   // what load adds to an isa_function
     const isa_function *f;
+    dev_shape *shapes;          // [operands]; only memory operands are filled
     uint32_t *target;           // [insns]: where a control instruction jumps to
     uint8_t *writes;            // [slots]: 1 when the function or a callee writes it
 } dev_function;
@@ -104,6 +111,7 @@ typedef struct dev_exec {
     const isa_function *f;
     const isa_insn *insn;
     const isa_operand *operand;             // [insn->operand_count], as encoded
+    const dev_shape *shape;                 // [insn->operand_count]
     const uint32_t *target;
     uint32_t core_index, pc;
     uint64_t round_key, round_counter;      // of stochastic rounding, when `stochastic`
@@ -130,6 +138,7 @@ static inline int32_t *dev_reg(const dev_exec *x, uint32_t reg)
 static inline dev_frame *dev_top(dev_position *at) { return &at->frames.items[at->frames.count - 1]; }
 
 // ---- operand.c ----
+dev_shape dev_shape_of(const dev_machine *m, const isa_operand *o);     // of a memory operand
 // Resolves operand `slot` of x->insn into x->ap[slot]: addresses, dynamic terms, bounds. FAULT names tensor and values.
 GLIA_MUST_USE glia_status dev_resolve(dev_exec *x, int slot);
 int64_t dev_scalar_int(const dev_exec *x, int slot);            // REG of the executing engine, or IMM
@@ -141,6 +150,12 @@ void dev_shadow_write(const dev_ap *a);
 GLIA_MUST_USE glia_status dev_enter(dev_loaded *l, uint32_t core, uint32_t function, const isa_table *table, uint32_t row,
                                     dev_exec *x);
 GLIA_MUST_USE glia_status dev_run_exact(dev_loaded *l, const dev_options *options);
+void dev_begin(dev_loaded *l, uint32_t core);                   // registers and position of a new run
+// Runs one core until it ends or reaches a barrier; `execute` executes an instruction whose operands are resolved.
+GLIA_MUST_USE glia_status dev_run_core(dev_loaded *l, uint32_t core, const dev_options *options, dev_exec_fn execute);
+// Runs the cores by turns on the caller's thread, from barrier to barrier.
+typedef glia_status (*dev_run_fn)(dev_loaded *l, uint32_t core, const dev_options *options);
+GLIA_MUST_USE glia_status dev_run_cores(dev_loaded *l, const dev_options *options, dev_run_fn run);
 void dev_position_fini(dev_position *at);
 
 // ---- tensors.c ----

@@ -54,28 +54,31 @@ static void normalise(dev_ap *a)
     a->rank = (uint8_t)rank;
 }
 
-static void describe(const isa_operand *o, dev_ap *a)
+dev_shape dev_shape_of(const dev_machine *m, const isa_operand *o)
 {
-    a->space = o->space;
-    a->dtype = o->dtype;
-    a->size = (uint8_t)num_size((num_dtype)o->dtype);
-    a->rank = o->rank;
-    a->free = isa_operand_free(o);
-    a->start_partition = o->start_partition;
+    dev_shape s = { .ap = { .space = o->space, .dtype = o->dtype, .size = (uint8_t)num_size((num_dtype)o->dtype),
+                            .rank = o->rank, .free = isa_operand_free(o), .start_partition = o->start_partition } };
+    dev_ap *a = &s.ap;
     a->partitions = o->space == ISA_HBM ? 1 : o->partitions;
+    a->pitch = o->space == ISA_HBM ? 0 : o->space == ISA_SBUF ? m->sbuf_pitch : m->psum_pitch;
     for (int k = 0; k < o->rank; k++) {
         a->step[k] = o->step[k] * a->size;
         a->count[k] = o->count[k];
     }
     normalise(a);
+    isa_operand at_zero = *o;
+    at_zero.offset = 0;
+    s.empty = !isa_operand_range(&at_zero, &s.lo, &s.hi);
+    return s;
 }
 
 glia_status dev_resolve(dev_exec *x, int slot)
 {
     const isa_operand *o = &x->operand[slot];
+    const dev_shape *shape = &x->shape[slot];
     dev_ap *a = &x->ap[slot];
-    describe(o, a);
-    const int64_t at = dynamic_offset(x, o);
+    *a = shape->ap;
+    const int64_t at = o->term_count ? dynamic_offset(x, o) : o->offset;
     uint8_t *memory, *shadow;
     uint64_t bound;
     if (o->space == ISA_HBM) {
@@ -83,21 +86,17 @@ glia_status dev_resolve(dev_exec *x, int slot)
         memory = s->base;
         shadow = s->shadow;
         bound = s->bytes;
-        a->pitch = 0;
     } else {
         const bool sbuf = o->space == ISA_SBUF;
-        a->pitch = sbuf ? x->machine->sbuf_pitch : x->machine->psum_pitch;
-        bound = sbuf ? x->machine->sbuf_bytes : x->machine->psum_bytes;
         const size_t row = o->start_partition * a->pitch;
+        bound = sbuf ? x->machine->sbuf_bytes : x->machine->psum_bytes;
         memory = (sbuf ? x->core->sbuf : x->core->psum) + row;
         shadow = sbuf ? x->core->sbuf_shadow : x->core->psum_shadow;
         if (shadow) shadow += row;
     }
-    int64_t lo = 0, hi = 0;
-    isa_operand moved = *o;
-    moved.offset = at;
-    if (isa_operand_range(&moved, &lo, &hi) && (lo < 0 || (uint64_t)hi > bound))
-        return out_of_bounds(x, slot, at, lo, hi, bound);
+    int64_t lo, hi;
+    const bool wraps = __builtin_add_overflow(at, shape->lo, &lo) | __builtin_add_overflow(at, shape->hi, &hi);
+    if (!shape->empty && (wraps || lo < 0 || (uint64_t)hi > bound)) return out_of_bounds(x, slot, at, lo, hi, bound);
     a->base = memory + at;
     a->shadow = shadow && x->options->shadow ? shadow + at : NULL;
     return GLIA_OK;

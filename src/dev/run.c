@@ -126,7 +126,7 @@ static void mark_all(const dev_exec *x)
     }
 }
 
-static glia_status step(dev_exec *x)
+static glia_status step(dev_exec *x, dev_exec_fn execute)
 {
     dev_position *at = &x->core->at;
     dev_frame *frame = dev_top(at);
@@ -139,28 +139,39 @@ static glia_status step(dev_exec *x)
     x->pc = frame->pc;
     x->insn = &df->f->insns.items[x->pc];
     x->operand = df->f->operands.items + x->insn->operand;
+    x->shape = df->shapes + x->insn->operand;
     x->target = &df->target[x->pc];
     if (x->options->observe) x->options->observe(x->options->observe_context, x->core_index, x->f, x->pc);
     if (x->stochastic) key_rounding(x);
     TRY(resolve_all(x));
     frame->pc++;                                // control handlers set it
     const isa_insn *insn = x->insn;
-    TRY(dev_exec_table[insn->op](x));
+    TRY(execute(x));
     if (x->options->shadow && !isa_is_control((isa_op)insn->op)) mark_all(x);
     return GLIA_OK;
 }
 
-static glia_status run_core(dev_loaded *l, uint32_t core, const dev_options *options)
+static glia_status execute_exactly(dev_exec *x)
+{
+    return dev_exec_table[x->insn->op](x);
+}
+
+glia_status dev_run_core(dev_loaded *l, uint32_t core, const dev_options *options, dev_exec_fn execute)
 {
     dev_exec x = { .loaded = l, .machine = l->machine, .core = &l->machine->cores[core], .options = options,
                    .core_index = core, .stochastic = options->stochastic };
-    while (x.core->at.state == DEV_RUNNING) TRY(step(&x));
+    while (x.core->at.state == DEV_RUNNING) TRY(step(&x, execute));
     return GLIA_OK;
+}
+
+static glia_status run_core_exactly(dev_loaded *l, uint32_t core, const dev_options *options)
+{
+    return dev_run_core(l, core, options, execute_exactly);
 }
 
 // ---- the cores -----------------------------------------------------------------------------------------------------
 
-static void begin(dev_loaded *l, uint32_t core)
+void dev_begin(dev_loaded *l, uint32_t core)
 {
     dev_core *c = &l->machine->cores[core];
     dev_position *at = &c->at;
@@ -214,19 +225,23 @@ static glia_status begin_shadow(dev_loaded *l)
     return GLIA_OK;
 }
 
-glia_status dev_run_exact(dev_loaded *l, const dev_options *options)
+glia_status dev_run_cores(dev_loaded *l, const dev_options *options, dev_run_fn run)
 {
     dev_machine *m = l->machine;
-    if (options->shadow) TRY(begin_shadow(l));
-    for (int c = 0; c < m->core_count; c++) begin(l, (uint32_t)c);
     for (;;) {
         bool all_done = true;
         for (int c = 0; c < m->core_count; c++) {
-            TRY(run_core(l, (uint32_t)c, options));
+            TRY(run(l, (uint32_t)c, options));
             all_done &= m->cores[c].at.state == DEV_DONE;
         }
-        if (all_done) break;
+        if (all_done) return GLIA_OK;
         TRY(meet(l));
     }
-    return GLIA_OK;
+}
+
+glia_status dev_run_exact(dev_loaded *l, const dev_options *options)
+{
+    if (options->shadow) TRY(begin_shadow(l));
+    for (int c = 0; c < l->machine->core_count; c++) dev_begin(l, (uint32_t)c);
+    return dev_run_cores(l, options, run_core_exactly);
 }

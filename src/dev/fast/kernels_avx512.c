@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels for hosts with the features that this file is compiled with (see kernels.inc); never called elsewhere.
+#include "dev/fast/simd_avx512.h"
+
+#define NAME dev_kernels_avx512
+#define LEVEL "avx512"
+#define REGISTER_ROWS_8 1
+#include "dev/fast/kernels.inc"
