@@ -217,7 +217,7 @@ static glia_status from_hbm(dot_work *w, uint32_t core, const dot_side *s, int64
                 const int64_t dims[1] = { n }, steps[1] = { s->nx ? s->xcs[s->nx - 1] : 1 };
                 TRY(lower_load_rows(l, core, w->i, s->v, off, k->kc, 1, dims, steps,
                                     tile_view(f, t, w->dtype, k->kc, (x - x0) * num_size(w->dtype), (int)n),
-                                    s->v->store->parameter >= 0));
+                                    store_is_static(s->v->store)));
                 x += n;
             }
         } else {
@@ -234,7 +234,7 @@ static glia_status from_hbm(dot_work *w, uint32_t core, const dot_side *s, int64
                 const tile_id raw = tile_new(f, ISA_SBUF, rows, (uint64_t)k->kc * (uint64_t)num_size(w->dtype));
                 const tile_operand view = tile_view(f, raw, w->dtype, rows, 0, k->kc);
                 const int64_t dims[1] = { k->kc }, steps[1] = { 1 };
-                TRY(lower_load_rows(l, core, w->i, s->v, off, rows, 1, dims, steps, view, s->v->store->parameter >= 0));
+                TRY(lower_load_rows(l, core, w->i, s->v, off, rows, 1, dims, steps, view, store_is_static(s->v->store)));
                 pieces[count++] = (dot_piece){ view, (int)(x - x0), rows };
                 x += rows;
             }

@@ -33,6 +33,7 @@ typedef struct store {
     int parameter;                  // formal number when it is a parameter of the function, else -1
     int packed_block;               // > 0: packed weight layout with this many columns a block (see layout.c)
     uint8_t pending;                // cores that wrote it since the last barrier
+    bool updated;                   // this function writes it: loads of it must not hold up the loads of weights
     // ROWS
     int64_t blocks, block_rows, cols;
     int tiles_per_block, tile_count;
@@ -170,6 +171,7 @@ GLIA_MUST_USE glia_status value_store(lower *l, const ir_inst *user, const value
 GLIA_MUST_USE glia_status store_need(lower *l, const ir_inst *user, store *s, uint32_t core, int tile);
 void lower_read_hbm(lower *l, uint32_t core, store *s);     // a barrier if the other core wrote it
 void lower_wrote_hbm(lower *l, uint32_t core, store *s);
+static inline bool store_is_static(const store *s) { return s->parameter >= 0 && !s->updated; }
 void lower_barrier(lower *l);
 // Adds the dynamic terms of `v` to an HBM operand whose DMA `issuer` will issue.
 GLIA_MUST_USE glia_status lower_dynamic(lower *l, uint32_t core, isa_engine issuer, const value *v, isa_operand *o);

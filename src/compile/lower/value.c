@@ -111,6 +111,7 @@ void lower_read_hbm(lower *l, uint32_t core, store *s)
 
 void lower_wrote_hbm(lower *l, uint32_t core, store *s)
 {
+    s->updated = true;
     if (l->m->core_count == 1) return;
     if (!s->pending) VEC_PUSH(&l->shared) = s;
     s->pending |= (uint8_t)(1u << core);
@@ -367,7 +368,7 @@ glia_status value_operand(lower *l, uint32_t core, const ir_inst *user, const va
         int64_t off[LOWER_ROWS];
         for (int p = 0; p < load_rows; p++) off[p] = p < rows ? col[p] : col[0];
         tile_operand dst = tile_view(l->f[core], t, v->dtype, load_rows, 0, (int)size);
-        TRY(lower_load_rows(l, core, user, v, off, load_rows, load_rank, load_dims, load_steps, dst, v->store->parameter >= 0 && same));
+        TRY(lower_load_rows(l, core, user, v, off, load_rows, load_rank, load_dims, load_steps, dst, store_is_static(v->store) && same));
         memo = lower_memo_find(l, v->store, core, MEMO_LOAD, key);
         *memo = t;
     }
