@@ -41,10 +41,10 @@ static double clock_hz(const cost_in *in)
     return hw_engine_hz(in->chip, (hw_engine)in->i->engine);
 }
 
-// Hostile counts make huge numbers, never undefined conversions.
+// Up to whole cycles, but for what floating point adds. Hostile counts make huge numbers, never undefined conversions.
 static int64_t whole(double cycles)
 {
-    return cycles >= 9e18 ? INT64_MAX : (int64_t)ceil(cycles);
+    return cycles >= 9e18 ? INT64_MAX : (int64_t)ceil(cycles - 1e-6);
 }
 
 static bool is_16bit_float(const isa_operand *o)

@@ -921,7 +921,7 @@ static glia_status finish(parser *r)
 
 glia_status isa_parse(glia_span text, const char *path, isa_program **out)
 {
-    parser r = { .path = path, .line = (const char *)text.data, .text_end = (const char *)text.data + text.size };
+    parser r = { .path = path, .at = (const char *)text.data, .line = (const char *)text.data, .text_end = (const char *)text.data + text.size };
     *out = NULL;
     if (text.size) read_lines(&r);
     else (void)fail(&r, "the text is empty");

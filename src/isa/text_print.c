@@ -239,15 +239,14 @@ static void put_insn(const printer *w, uint32_t insn)
     glia_putf(&line, "%-5s %-21s", isa_engine_name((isa_engine)i->engine), row->name);
     int last = i->operand_count;
     while (last > 0 && isa_operand_of(w->f, i, last - 1)->space == ISA_SPACE_NONE) last--;
+    while (last == 0 && line.data[line.size - 1] == ' ') line.size--;      // nothing to align
     for (int k = 0; k < last; k++) {
         glia_put(&line, k ? ", " : "");
         put_operand(&inner, isa_operand_of(w->f, i, k));
     }
     put_attrs(&line, i, row);
     put_semaphores(&line, w->f, i);
-    size_t size = line.size;        // without the padding of an instruction that has nothing after its name
-    while (size > 0 && line.data[size - 1] == ' ') size--;
-    glia_put_bytes(w->out, line.data, size);
+    glia_put_bytes(w->out, line.data, line.size);
     glia_strbuf_fini(&line);
 }
 

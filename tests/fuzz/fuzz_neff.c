@@ -24,6 +24,7 @@ static void use(const isa_program *p, const neff_meta *meta)
     const hw_chip *const chips[] = { &hw_trainium1, &hw_trainium2, &hw_trainium3 };
     for (size_t k = 0; k < COUNT_OF(chips); k++) {
         AUTO_STATUS verdict = isa_verify(p, chips[k]);
+        (void)verdict;
         for (uint32_t c = 0; c < p->core_count; c++)
             for (uint32_t f = 0; f < p->cores[c].functions.count; f++) {
                 const isa_function *function = p->cores[c].functions.items[f];

@@ -11,7 +11,8 @@
 #include <string.h>
 
 enum { SBUF_SLOTS = 16, SLOT_BYTES = 2048, CHIP_SLOTS = SBUF_SLOTS + ISA_PSUM_BANKS, HBM_SLOTS = 8,
-       SLOTS = CHIP_SLOTS + HBM_SLOTS, ALL_ENGINES = (1 << ISA_ENGINE_COUNT) - 1 };
+       SLOTS = CHIP_SLOTS + HBM_SLOTS, ALL_ENGINES = (1 << ISA_ENGINE_COUNT) - 1,
+       QUEUES = 4, LANES = ISA_ENGINE_COUNT + QUEUES };
 
 typedef struct tile { bool live; uint8_t space; int start, partitions, free; num_dtype dtype; } tile;
 typedef struct touch { uint32_t read[ISA_LANES], write[ISA_LANES]; } touch;     // 0, or the lane's count after it
@@ -51,7 +52,7 @@ static int slot_of(const generator *g, const isa_operand *o)
 
 static void need(const uint32_t *counts, uint32_t *waits)
 {
-    for (int l = 0; l < ISA_LANES; l++)
+    for (int l = 0; l < LANES; l++)
         if (counts[l] > waits[l]) waits[l] = counts[l];
 }
 
@@ -70,7 +71,7 @@ static void order(generator *g, uint32_t n)
         if (isa_operand_access(i, k) & ISA_WRITE) need(g->touches[slot].read, waits);
     }
     if (!g->synced[lane]) need(g->count, waits);
-    for (int l = 0; l < ISA_LANES; l++)
+    for (int l = 0; l < LANES; l++)
         if (l != lane && (waits[l] || !g->synced[lane]))
             isa_add_wait(g->f, n, (uint16_t)l, (int32_t)(waits[l] * (uint32_t)step_of(l)), true);
     g->synced[lane] = true;
@@ -89,7 +90,7 @@ static void order(generator *g, uint32_t n)
 static uint32_t emit(generator *g, isa_op op, isa_engine e, int operands, const isa_operand *o, int attrs, const uint8_t *a)
 {
     const uint32_t n = isa_emit(g->f, op, e, operands, o, attrs, a, below(g, g->origins));
-    if (isa_is_dma(op)) g->f->insns.items[n].queue = (uint8_t)below(g, ISA_QUEUES);
+    if (isa_is_dma(op)) g->f->insns.items[n].queue = (uint8_t)below(g, QUEUES);
     order(g, n);
     return n;
 }
@@ -514,7 +515,7 @@ static void leave(generator *g, const frame *f, uint32_t times)
 {
     for (int s = 0; s < CHIP_SLOTS; s++)
         if (!is_same(&g->tiles[s], &f->tiles[s])) g->tiles[s].live = false;
-    for (int l = 0; l < ISA_LANES; l++) g->count[l] = f->count[l] + times * g->count[l];
+    for (int l = 0; l < LANES; l++) g->count[l] = f->count[l] + times * g->count[l];
     memset(g->touches, 0, sizeof g->touches);
     resync(g);
 }
