@@ -73,6 +73,8 @@ void isa_rule_dma_transpose(isa_judge *j)
         isa_violation(j, "dst is not in SBUF");
         return;
     }
+    const int rank = src->rank + (isa_on_chip(src) ? 1 : 0);
+    if (rank < 2 || rank > 4) isa_violation(j, "src has %d dims, 2 to 4 are possible", rank);
     const uint64_t last = src->rank ? src->count[src->rank - 1] : 1;
     if (last != dst->partitions || elements(j, 1) / last != isa_operand_free(dst))
         isa_violation(j, "src is [%llu, %llu], dst [%u, %llu]", (unsigned long long)(elements(j, 1) / last),
@@ -91,10 +93,7 @@ void isa_rule_dma_transpose_hwdge(isa_judge *j)
     int rank = 0;
     if (isa_on_chip(src)) dims[rank++] = src->partitions;
     for (int k = 0; k < src->rank; k++) dims[rank++] = src->count[k];
-    if (rank < 2) {
-        isa_violation(j, "src has %d dims, at least 2 are needed", rank);
-        return;
-    }
+    if (rank < 2) return;           // dma_transpose says so
     const uint64_t first = dims[0], last = dims[rank - 1];
     if (num_bits((num_dtype)src->dtype) != 16 || last > 128)
         isa_violation(j, "src has type '%s' and a last dim of %llu", dtype_of(j, 1), (unsigned long long)last);

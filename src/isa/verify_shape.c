@@ -3,6 +3,8 @@
 // hardware.md §6.2]
 #include "isa/judge.h"
 
+#include <string.h>
+
 static const char *name_of(const isa_judge *j, int slot)
 {
     return j->row->operands[slot].name;
@@ -190,6 +192,65 @@ void isa_rule_psum_bank(isa_judge *j)
     if (banks > most)
         isa_violation(j, "dst touches bytes %lld to %lld, %lld banks of %lld; at most %lld", (long long)lo, (long long)hi,
                       (long long)banks, (long long)bank, (long long)most);
+}
+
+// ---- accumulation ----
+
+// Who wrote each 4-byte word of each quadrant of PSUM last, as far as straight-line code tells. Control makes it unknown,
+// so that nothing is refused by guesswork.
+enum { QUADRANTS = 4, WORDS = ISA_PSUM_BANKS * ISA_PSUM_BANK_BYTES / 4 };
+typedef enum psum_writer { WRITER_UNKNOWN, WRITER_PE, WRITER_OTHER } psum_writer;
+typedef struct psum_state { uint8_t writer[QUADRANTS][WORDS]; } psum_state;
+
+// The words and quadrants of a static operand; false if it has dynamic terms or leaves PSUM.
+static bool psum_area(const isa_operand *o, int *first_quadrant, int *last_quadrant, int *first, int *last)
+{
+    int64_t lo, hi;
+    if (o->term_count || !isa_operand_range(o, &lo, &hi) || lo < 0 || hi > WORDS * 4) return false;
+    *first_quadrant = o->start_partition / 32;
+    *last_quadrant = (o->start_partition + o->partitions - 1) / 32;
+    *first = (int)(lo / 4);
+    *last = (int)((hi - 1) / 4);
+    return true;
+}
+
+static bool written_by_other(const psum_state *s, const isa_operand *o)
+{
+    int q0, q1, w0, w1;
+    if (!psum_area(o, &q0, &q1, &w0, &w1)) return false;
+    for (int q = q0; q <= q1; q++)
+        if (memchr(&s->writer[q][w0], WRITER_OTHER, (size_t)(w1 - w0 + 1))) return true;
+    return false;
+}
+
+static void note_write(psum_state *s, const isa_operand *o, psum_writer writer)
+{
+    int q0, q1, w0, w1;
+    if (!psum_area(o, &q0, &q1, &w0, &w1)) {
+        memset(s, WRITER_UNKNOWN, sizeof *s);       // it may be anywhere
+        return;
+    }
+    for (int q = q0; q <= q1; q++) memset(&s->writer[q][w0], writer, (size_t)(w1 - w0 + 1));
+}
+
+void isa_rule_psum_accumulate(isa_judge *j)
+{
+    psum_state s = { 0 };
+    for (uint32_t n = 0; n < j->f->insns.count; n++) {
+        const isa_insn *i = &j->f->insns.items[n];
+        if (isa_is_control((isa_op)i->op)) memset(&s, WRITER_UNKNOWN, sizeof s);
+        if (i->op == ISA_matmul && i->attr[0] && written_by_other(&s, isa_operand_of(j->f, i, 0))) {
+            j->insn = n;
+            j->i = i;
+            isa_violation(j, "adds to PSUM that another engine wrote last");
+            j->i = NULL;
+        }
+        for (int k = 0; k < i->operand_count; k++) {
+            const isa_operand *o = isa_operand_of(j->f, i, k);
+            if (o->space == ISA_PSUM && (isa_operand_access(i, k) & ISA_WRITE))
+                note_write(&s, o, i->engine == ISA_PE ? WRITER_PE : WRITER_OTHER);
+        }
+    }
 }
 
 // ---- transposes ----

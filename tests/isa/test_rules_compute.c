@@ -140,6 +140,11 @@ static void double_row_old(rule_base *b) { double_row(b, NUM_F8E5M2, 2); }
 static void double_row_type(rule_base *b) { double_row(b, NUM_BF16, 2); }
 static void double_row_pairs(rule_base *b) { double_row(b, NUM_F8E5M2, 4); }
 static void psum_bank(rule_base *b) { mm(b, psum(NUM_F32, 8, 2048 - 16, 8), sbuf(NUM_BF16, 64, 0, 8), sbuf(NUM_BF16, 64, 64, 8)); }
+static void psum_accumulate(rule_base *b)
+{
+    memset_of(b, psum(NUM_F32, 8, 0, 8));
+    PUT(b, matmul, PE, (1), psum(NUM_F32, 8, 0, 8), sbuf(NUM_BF16, 64, 0, 8), sbuf(NUM_BF16, 64, 64, 8));
+}
 static void pe_t(rule_base *b, isa_operand dst, isa_operand data, isa_operand identity) { PUT(b, transpose, PE, (0), dst, data, identity); }
 static void transpose_shape(rule_base *b) { pe_t(b, psum(NUM_BF16, 16, 0, 8), sbuf(NUM_BF16, 16, 0, 8), sbuf(NUM_BF16, 16, 64, 16)); }
 static void transpose_identity(rule_base *b) { pe_t(b, psum(NUM_BF16, 8, 0, 16), sbuf(NUM_BF16, 16, 0, 8), sbuf(NUM_BF16, 16, 64, 8)); }
@@ -281,6 +286,7 @@ const rule_case rules_compute[] = {
     { "matmul_double_row", V3, double_row_type, "'bf16', double_row takes e4m3 and e5m2" },
     { "matmul_double_row", V3, double_row_pairs, "outermost free dim of 2" },
     { "psum_bank", V3, psum_bank, "2 banks of 2048; at most 1" },
+    { "psum_accumulate", V3, psum_accumulate, "instruction 1, matmul of PE (%op at rules.txt:1): adds to PSUM that another engine wrote" },
     { "transpose_shape", V3, transpose_shape, "dst is [16, 8], data is [16, 8]" },
     { "transpose_shape", V3, transpose_identity, "identity is [16, 8], must be [16, 16]" },
     { "transpose_dtype", V2, transpose_v2, "must have 'f32' on Trainium1" },

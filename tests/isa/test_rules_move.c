@@ -52,6 +52,11 @@ static void transpose_shape(rule_base *b) { DT(b, 0, sbuf(NUM_BF16, 16, 0, 32), 
 static void transpose_type(rule_base *b) { DT(b, 0, sbuf(NUM_F32, 32, 0, 16), hbm(IN_BF16, NUM_BF16, 0, 16, 32)); }
 static void transpose_bytes(rule_base *b) { DT(b, 0, sbuf(NUM_U8, 32, 0, 16), hbm(IN_BF16, NUM_U8, 0, 16, 32)); }
 static void transpose_hbm(rule_base *b) { DT(b, 0, hbm(OUT, NUM_BF16, 0, 32, 16), hbm(IN_BF16, NUM_BF16, 0, 16, 32)); }
+static void transpose_flat(rule_base *b)
+{
+    const isa_operand src = isa_hbm(IN_BF16, NUM_BF16, 0, 1, (const int64_t[]){ 1 }, (const uint32_t[]){ 32 });
+    DT(b, 0, sbuf(NUM_BF16, 32, 0, 1), src);
+}
 static void transpose_swdge(rule_base *b)
 {
     PUT(b, dma_transpose, POOL, (ISA_DGE_SWDGE), sbuf(NUM_BF16, 32, 0, 16), hbm(IN_BF16, NUM_BF16, 0, 16, 32));
@@ -225,6 +230,7 @@ const rule_case rules_move[] = {
     { "dma_transpose", V3, transpose_type, "src has type 'bf16', dst 'f32'" },
     { "dma_transpose", V3, transpose_bytes, "src has type 'u8'" },
     { "dma_transpose", V3, transpose_hbm, "not in SBUF" },
+    { "dma_transpose", V3, transpose_flat, "src has 1 dims" },
     { "dma_transpose", V3, transpose_swdge, "swdge transposes gathers alone" },
     { "dma_transpose_hwdge", V3, transpose_hwdge, "src has type 'f32' and a last dim of 32" },
     { "dma_transpose_hwdge", V3, transpose_hwdge_first, "src has 2 dims, the first of 8" },
