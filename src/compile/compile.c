@@ -67,6 +67,8 @@ glia_status compile_module(ir_module *m, const compile_options *o, isa_program *
     show_ir(o, "verify", m);
     TRY(pass_simplify(m, o));
     show_ir(o, "simplify", m);
+    TRY(pass_idioms(m, o));
+    show_ir(o, "idioms", m);
     TRY(pass_auto_cast(m, o));
     show_ir(o, "auto_cast", m);
     AUTO(glia_arena) arena = glia_arena_create();

@@ -159,3 +159,33 @@ TEST(lower, hidden_layer_by_features)
         CHECK(text, (check_options){ .tolerance = 1e-4, .scale = 0.3 });
     }
 }
+
+TEST(lower, spelled_out_activations_become_one_instruction)
+{
+    const char *text =
+        "HloModule m\nENTRY e { x = f32[140,128] parameter(0)\n y = f32[140,128] negate(x)\n a = f32[] constant(0.044715)\n ab = f32[140,128] broadcast(a), dimensions={}\n"
+        " c = f32[] constant(0.7978845608)\n cb = f32[140,128] broadcast(c), dimensions={}\n o = f32[] constant(1)\n ob = f32[140,128] broadcast(o), dimensions={}\n"
+        " h = f32[] constant(0.5)\n hb = f32[140,128] broadcast(h), dimensions={}\n y2 = f32[140,128] multiply(y, y)\n y3 = f32[140,128] multiply(y, y2)\n"
+        " t1 = f32[140,128] multiply(ab, y3)\n t2 = f32[140,128] add(y, t1)\n t3 = f32[140,128] multiply(t2, cb)\n t4 = f32[140,128] tanh(t3)\n t5 = f32[140,128] add(ob, t4)\n"
+        " t6 = f32[140,128] multiply(t5, hb)\n g = f32[140,128] multiply(y, t6)\n s = f32[140,128] logistic(g)\n ROOT r = f32[140,128] multiply(s, g) }";
+    CHECK(text, (check_options){ .tolerance = 1e-5 });
+    AUTO(isa_program) p = NULL;
+    const check_options o = { .target = "trn2", .lnc = 1 };
+    EXPECT_OK(check_compile(text, &o, &p));
+    int acts = 0, other = 0;
+    const isa_function *f = p->cores[0].functions.items[0];
+    for (uint32_t k = 0; k < f->insns.count; k++) {
+        acts += f->insns.items[k].op == ISA_activation;
+        other += f->insns.items[k].op == ISA_tensor_tensor;
+    }
+    EXPECT_EQ_INT(acts, 4);         // gelu and silu for each of two row tiles
+    EXPECT_EQ_INT(other, 0);
+}
+
+TEST(lower, sum_of_squares_in_one_instruction)
+{
+    CHECK("HloModule m\nad { x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT z = f32[] add(x, y) }\n"
+          "ENTRY e { a = f32[150,200] parameter(0)\n n = f32[150,200] negate(a)\n s = f32[150,200] multiply(n, n)\n zero = f32[] constant(0)\n"
+          " r = f32[150] reduce(s, zero), dimensions={1}, to_apply=ad\n e1 = f32[] constant(1e-6)\n eb = f32[150] broadcast(e1), dimensions={}\n v = f32[150] add(r, eb)\n"
+          " q = f32[150] rsqrt(v)\n qb = f32[150,200] broadcast(q), dimensions={0}\n ROOT o = f32[150,200] multiply(n, qb) }", (check_options){ .tolerance = 1e-5 });
+}

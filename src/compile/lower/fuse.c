@@ -111,6 +111,22 @@ void fuse_attention(lower_module *m, const ir_computation *c, fused_attention **
     }
 }
 
+// sum(x * x) over all of a row: one instruction of ACT, which squares and accumulates.
+void fuse_square_sums(const ir_computation *c, bool *skip)
+{
+    for (uint32_t k = 0; k < c->insts.count; k++) {
+        const ir_inst *r = c->insts.items[k];
+        ir_op op;
+        if (r->op != IR_REDUCE || r->operand_count != 2 || r->shape.dtype != NUM_F32 || r->shape.rank != 1 || r->operands[0]->shape.rank != 2 ||
+            !ir_region_is_binary(r->attrs.computations[0], &op) || op != IR_ADD)
+            continue;
+        const ir_inst *m = r->operands[0], *init = r->operands[1];
+        const bool zero = init->op == IR_CONSTANT && num_to_f64(NUM_F32, num_load(NUM_F32, init->attrs.literal.data)) == 0;
+        if (zero && m->op == IR_MULTIPLY && m->operands[0] == m->operands[1] && reader_count(c, m) == 1 && r->attrs.dimensions.items[0] == 1)
+            skip[m->id] = true;
+    }
+}
+
 // ---- masks ---------------------------------------------------------------------------------------------------------
 
 static ir_inst *clone_constant(ir_builder *b, const ir_inst *x, int depth)

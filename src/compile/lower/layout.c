@@ -184,7 +184,7 @@ static bool is_splat(const ir_inst *x)
 static bool elementwise(const ir_inst *i)
 {
     const ir_op_class k = ir_op_class_of(i->op);
-    return (k == IR_CLASS_UNARY || k == IR_CLASS_BINARY) && i->shape.rank == 2 && num_is_float(i->shape.dtype) && num_bits(i->shape.dtype) <= 32 &&
+    return (k == IR_CLASS_UNARY || k == IR_CLASS_BINARY || (i->op == IR_CUSTOM_CALL && lower_is_row_op(i))) && i->shape.rank == 2 && num_is_float(i->shape.dtype) && num_bits(i->shape.dtype) <= 32 &&
            i->shape.dims[1] % LOWER_ROWS == 0;
 }
 

@@ -397,6 +397,7 @@ static glia_status lower_computation(lower_module *m, const ir_computation *c, b
     l.attention = ARENA_ARRAY(m->arena, fused_attention *, c->insts.count);
     l.skip = ARENA_ARRAY(m->arena, bool, c->insts.count);
     fuse_attention(m, c, l.attention, l.skip);
+    fuse_square_sums(c, l.skip);
     uint8_t *needed = ARENA_ARRAY(m->arena, uint8_t, c->insts.count);
     needed_mark(c, needed);
     for (uint32_t k = 0; k < c->insts.count; k++) c->insts.items[k]->pass = NULL;

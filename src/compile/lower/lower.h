@@ -94,6 +94,7 @@ typedef struct fused_attention {
 enum { MASK_BLOCK = 128, MASK_OPEN = 1, MASK_CLOSED = 2 };     // a block with both bits has both kinds of elements
 typedef struct mask_blocks { int64_t rows, cols; uint8_t *state; } mask_blocks;
 void fuse_attention(struct lower_module *m, const ir_computation *c, fused_attention **by_inst, bool *skip);
+void fuse_square_sums(const ir_computation *c, bool *skip);
 void fuse_masks(struct lower_module *m);
 
 typedef struct lowered {            // a computation's result, shared by its call sites

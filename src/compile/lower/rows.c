@@ -31,6 +31,22 @@ static const row_rule rules[] = {
     { IR_RSQRT, 0, ISA_ACT_RSQRT, false },
 };
 
+typedef struct custom_rule { const char *target; isa_act act; } custom_rule;
+static const custom_rule customs[] = {
+    { "AwsNeuronGeluApprxTanh", ISA_ACT_GELU_TANH },
+    { "AwsNeuronGelu", ISA_ACT_GELU },
+    { "AwsNeuronSilu", ISA_ACT_SILU },
+    { "AwsNeuronErf", ISA_ACT_ERF },
+};
+
+static const custom_rule *custom_of(const ir_inst *i)
+{
+    if (i->op != IR_CUSTOM_CALL || i->operand_count != 1) return NULL;
+    for (size_t k = 0; k < COUNT_OF(customs); k++)
+        if (!strcmp(customs[k].target, i->attrs.custom_call_target)) return &customs[k];
+    return NULL;
+}
+
 static const row_rule *rule_of(ir_op op)
 {
     for (size_t k = 0; k < COUNT_OF(rules); k++)
@@ -47,7 +63,7 @@ bool lower_is_row_op(const ir_inst *i)
     case IR_CLASS_REDUCE:
         return true;
     default:
-        return i->op == IR_CONCATENATE || i->op == IR_IOTA;
+        return i->op == IR_CONCATENATE || i->op == IR_IOTA || custom_of(i) != NULL;
     }
 }
 
@@ -62,13 +78,20 @@ static bool planned_only(const lower *l, const store *s)
     return true;
 }
 
+// Operand k, or what a fused square was made of.
+static const ir_inst *operand_of(const lower *l, const ir_inst *i, int k)
+{
+    const ir_inst *x = i->operands[k];
+    return i->op == IR_REDUCE && l->skip[x->id] && x->op == IR_MULTIPLY ? x->operands[0] : x;
+}
+
 // The row structure of op `i`: that of its first operand that is in rows, else one row for each index of all dims but
 // the last.
 static row_plan plan_rows(lower *l, const ir_inst *i)
 {
     const int operands = i->op == IR_REDUCE ? 1 : i->operand_count;
     for (int k = 0; k < operands; k++) {
-        const value *v = lower_value(l, i->operands[k]);
+        const value *v = lower_value(l, operand_of(l, i, k));
         const int rank = value_row_rank(v);
         if (rank < 0) continue;
         return (row_plan){ rank, v->store->blocks, v->store->block_rows };
@@ -108,7 +131,7 @@ glia_status lower_row_op(lower *l, const ir_inst *i)
     bool flush = l->pending.count > 0 && (l->pending_blocks != p.blocks || l->pending_block_rows != p.block_rows);
     const int operands = i->op == IR_REDUCE ? 1 : i->operand_count;
     for (int k = 0; k < operands && !flush; k++) {
-        const value *v = lower_value(l, i->operands[k]);
+        const value *v = lower_value(l, operand_of(l, i, k));
         if (v->store && v->store->kind == STORE_ROWS && planned_only(l, v->store) && !readable_in_group(v, &p)) flush = true;
     }
     if (flush) TRY(lower_flush(l));
@@ -335,10 +358,28 @@ static glia_status emit_clamp(row_site *s)
     return GLIA_OK;
 }
 
+static glia_status emit_square_sum(row_site *s, const value *v)
+{
+    row_source x = { 0 };
+    const int64_t width = v->dims[v->rank - 1];
+    TRY(value_operand(s->l, s->core, s->i, v, s->row_rank, s->first, s->rows, &x.o, &x.column));
+    s->cols = width;
+    tile_operand squares;
+    temporary(s, NUM_F32, &squares);
+    const tile_operand o[5] = { squares, widened(s, &x), tile_plain(isa_imm_f32(1.0f)), tile_plain(isa_none()), s->dst };
+    const uint8_t attr[2] = { ISA_ACT_SQUARE, ISA_REDUCE_RESET_REDUCE };
+    tile_emit(s->l->f[s->core], ISA_activation, ISA_ACT, s->origin, 5, o, 2, attr);
+    s->l->busy[s->core][ISA_ACT] += width + 64;
+    s->cols = 1;
+    return GLIA_OK;
+}
+
 static glia_status emit_reduce(row_site *s)
 {
     const ir_inst *i = s->i;
-    const value *v = lower_value(s->l, i->operands[0]);
+    const ir_inst *of = operand_of(s->l, i, 0);
+    if (of != i->operands[0]) return emit_square_sum(s, lower_value(s->l, of));
+    const value *v = lower_value(s->l, of);
     ir_op op;
     BUG_ON(!ir_region_is_binary(i->attrs.computations[0], &op));
     const row_rule *rule = rule_of(op);
@@ -472,12 +513,13 @@ static glia_status emit_iota(row_site *s)
 
 static glia_status emit_unary(row_site *s)
 {
-    const row_rule *rule = rule_of(s->i->op);
+    const custom_rule *custom = custom_of(s->i);
+    const isa_act act = custom ? custom->act : rule_of(s->i->op)->act;
     row_source x;
     TRY(source(s, 0, &x));
     if (x.splat) return LOWER_UNSUPPORTED(s->i, "applies to a constant; fold it first");
     if (!num_is_float(s->i->shape.dtype)) return LOWER_UNSUPPORTED(s->i, "is not lowered for %s", num_dtype_get(s->i->shape.dtype)->name);
-    emit_act(s, s->dst, widened(s, &x), rule->act);
+    emit_act(s, s->dst, widened(s, &x), act);
     return GLIA_OK;
 }
 
@@ -508,6 +550,7 @@ static glia_status emit_op(row_site *s)
         return GLIA_OK;
     default: break;
     }
+    if (custom_of(i)) return emit_unary(s);
     const row_rule *rule = rule_of(i->op);
     if (!rule) return LOWER_UNSUPPORTED(i, "has no lowering yet");
     if (ir_op_class_of(i->op) == IR_CLASS_UNARY) return emit_unary(s);

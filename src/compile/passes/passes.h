@@ -9,6 +9,7 @@
 // them; drops the others. Passes append with the builder and call this once at their end.
 void pass_order(ir_computation *c);
 GLIA_MUST_USE glia_status pass_simplify(ir_module *m, const compile_options *o);
+GLIA_MUST_USE glia_status pass_idioms(ir_module *m, const compile_options *o);
 GLIA_MUST_USE glia_status pass_auto_cast(ir_module *m, const compile_options *o);
 
 #endif
