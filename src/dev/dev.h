@@ -43,7 +43,8 @@ DEFINE_CLEANUP(dev_loaded, dev_unload)
 // allocated by dev_load. INVALID when `b` is smaller than the tensor.
 GLIA_MUST_USE glia_status dev_bind(dev_loaded *l, uint32_t tensor, dev_buffer *b);
 
-// What control did, in program order: what sim replays. Grows without bound checks by the caller.
+// What control did, in program order, core 0's entries before core 1's: what sim replays. A loop's entry is where the
+// loop was entered. Grows without bound checks by the caller.
 typedef struct dev_control_trace {
     VEC(int64_t) trips;         // one entry per executed `for` or `while` whose count is not static, per `if` (0/1)
 } dev_control_trace;

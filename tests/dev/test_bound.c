@@ -341,3 +341,67 @@ TEST(bound, equals_exact_on_generated_programs_of_two_cores)
 {
     for (uint64_t seed = 101; seed <= 100 + count_of_programs(8); seed++) compare(seed, 2);
 }
+
+// ---- what packed operands may remember -----------------------------------------------------------------------------
+
+// out[1, 16] = a[128, 1]^T w[128, 16], twice from the same bound memory with changes in between.
+TEST(bound, packed_weights_follow_their_generation)
+{
+    float a[128], w[128 * 16];
+    for (int i = 0; i < 128; i++) a[i] = 1;
+    for (int i = 0; i < 128 * 16; i++) w[i] = 1;
+    for (int constant = 0; constant < 2; constant++) {
+        rig r;
+        rig_init(&r, &hw_trainium2, 1, 1);
+        r.mode = DEV_BOUND;
+        rig_in(&r, rig_sbuf(NUM_F32, 128, 0, 1), a);
+        rig_in(&r, rig_sbuf(NUM_F32, 128, 64, 16), w);
+        RIG_EMIT(&r, matmul, PE, A(0, 0), rig_psum(NUM_F32, 1, 0, 16), rig_sbuf(NUM_F32, 128, 0, 1), rig_sbuf(NUM_F32, 128, 64, 16));
+        const uint32_t out = rig_out(&r, rig_psum(NUM_F32, 1, 0, 16));
+        r.buffers[1].constant = (uint8_t)constant;
+        EXPECT_OK(rig_run(&r));
+        EXPECT_EQ_INT(rig_f32(&r, out)[15], 128);
+        rig_f32(&r, 1)[15] = 1001;
+        r.buffers[1].generation++;
+        EXPECT_OK(rig_run(&r));
+        EXPECT_EQ_INT(rig_f32(&r, out)[15], 1128);
+        dev_buffer_release(&r.buffers[1]);
+        EXPECT(r.buffers[1].packed == NULL);
+        rig_f32(&r, 0)[0] = 3;              // not constant: seen without notice
+        EXPECT_OK(rig_run(&r));
+        EXPECT_EQ_INT(rig_f32(&r, out)[15], 127 + 3 * 1001);
+        rig_fini(&r);
+    }
+}
+
+// A noted DMA whose image an elementwise instruction reads after its SBUF bytes were half overwritten.
+TEST(bound, a_noted_dma_is_made_before_a_partial_write)
+{
+    float x[4 * 32];
+    for (int i = 0; i < 4 * 32; i++) x[i] = (float)i;
+    rig r;
+    rig_init(&r, &hw_trainium2, 1, 1);
+    r.mode = DEV_BOUND;
+    rig_in(&r, rig_sbuf(NUM_F32, 4, 0, 32), x);
+    RIG_EMIT(&r, memset, DVE, A(0), rig_sbuf(NUM_F32, 4, 64, 16), isa_imm_f32(-1));
+    const uint32_t out = rig_out(&r, rig_sbuf(NUM_F32, 4, 0, 32));
+    EXPECT_OK(rig_run(&r));
+    for (int i = 0; i < 4 * 32; i++) EXPECT_EQ_INT(rig_f32(&r, out)[i], i % 32 < 16 ? x[i] : -1);
+    rig_fini(&r);
+}
+
+TEST(bound, faults_and_hangs_of_two_threads_end_both)
+{
+    for (int hang = 0; hang < 2; hang++) {
+        rig r;
+        rig_init(&r, &hw_trainium2, 2, 2);
+        r.mode = DEV_BOUND;
+        const uint32_t t = rig_tensor(&r, ISA_TENSOR_OUTPUT, NUM_U32, 8, NULL);
+        RIG_EMIT(&r, barrier, SP, A(1), isa_none());
+        r.f = r.program->cores[1].functions.items[0];
+        if (!hang) rig_dma(&r, rig_hbm(&r, t, NUM_U32, 20, 1, 4), rig_hbm(&r, t, NUM_U32, 0, 1, 4));
+        if (!hang) EXPECT_FAILS(rig_run(&r), FAULT, "bytes 20..36 of 't0', which has 32");
+        else EXPECT_FAILS(rig_run(&r), HANG, "core 0 waits at barrier 1, core 1 has ended");
+        rig_fini(&r);
+    }
+}

@@ -3,7 +3,6 @@
 // or by its exact handler, after what it reads has been made and what it changes has been used (prepare). With two
 // physical cores and two threads each core has its thread, and they meet at barriers; with one core the threads share
 // its instructions.
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,8 +80,7 @@ static bool wait_for(meeting *w, int other, uint32_t number)
     for (uint32_t spins = 0;; spins++) {
         if (atomic_load(&w->arrived[other]) >= number) return true;
         if (atomic_load(&w->ended[other])) return atomic_load(&w->arrived[other]) >= number;
-        if (spins < 20000) dev_pause();
-        else sched_yield();
+        dev_wait(spins);
     }
 }
 

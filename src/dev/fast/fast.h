@@ -13,16 +13,20 @@
 #ifndef GLIA_DEV_FAST_FAST_H
 #define GLIA_DEV_FAST_FAST_H
 
+#include <sched.h>
+
 #include "dev/fast/kernels.h"
 #include "dev/machine.h"
 
 enum { DEV_GRANULE = 64, DEV_TILES = 2048, DEV_CACHE_SLOTS = 1024, DEV_COLUMNS_MAX = 8192, DEV_WORKERS = 64 };
 
-static inline void dev_pause(void)
+// One turn of a wait for another thread: look again soon, and after about 50 us let others run.
+static inline void dev_wait(uint32_t spins)
 {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif
+    if (spins > 2000) sched_yield();
 }
 
 // ---- packed operands -----------------------------------------------------------------------------------------------
@@ -48,7 +52,8 @@ typedef struct dev_pack_job {
     const uint8_t *base;
     dev_ap ap;                  // of SBUF patterns that are not one run; ap.base NULL: rows are contiguous
     uint32_t *out;
-    _Atomic uint32_t *ready;    // set to 1 afterwards, when not NULL
+    _Atomic uint32_t *ready;    // set to `epoch` afterwards, when not NULL
+    uint32_t epoch;
 } dev_pack_job;
 
 static inline int dev_pack_steps(const dev_pack_key *k)

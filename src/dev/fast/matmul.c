@@ -98,7 +98,7 @@ static void flush_worker(void *context, int worker, int workers)
     }
     if (workers > 1) {      // everybody's packing is done before anybody reads it
         atomic_fetch_add(&w->packers_done, 1);
-        while (atomic_load(&w->packers_done) < (uint32_t)workers) dev_pause();
+        for (uint32_t spins = 0; atomic_load(&w->packers_done) < (uint32_t)workers; spins++) dev_wait(spins);
     }
     for (uint32_t i = 0; i < w->c->groups.count; i++) {
         const dev_group *g = &w->c->groups.items[i];

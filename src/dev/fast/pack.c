@@ -3,12 +3,12 @@
 //
 // A tensor's store hangs on its dev_buffer and is shared by cores and machines: lookups take no lock, insertions do; an
 // entry that another thread is filling is waited for. It is valid for one generation of the buffer and one level of
-// kernels. Stores of tensors that are not constant live for one execution. SBUF's cache is a core's own.
+// kernels; what is not constant is packed anew in each execution, in place. SBUF's cache is a core's own.
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "dev/fast/fast.h"
 #include "dev/rows.h"
@@ -81,7 +81,7 @@ void dev_pack(const dev_kernels *k, const dev_pack_job *j, dev_scratch *s)
         else
             k->pack_f32(&p, i, row_f32(k, j, j->key.form == DEV_NARROW ? (uint32_t)i ^ 1 : (uint32_t)i, s));
     }
-    if (j->ready) atomic_store_explicit(j->ready, 1, memory_order_release);     // the words are seen before
+    if (j->ready) atomic_store_explicit(j->ready, j->epoch, memory_order_release);     // the words are seen before
 }
 
 static size_t packed_bytes(const dev_pack_key *k)
@@ -110,28 +110,59 @@ static uint64_t hash_of(const dev_pack_key *k)
 typedef struct entry {
     struct entry *next;
     dev_pack_key key;
-    const dev_fast_core *maker; // who fills it
-    _Atomic uint32_t ready;
+    const dev_fast_core *maker; // who fills it in this epoch; written before `claimed`
+    _Atomic uint32_t claimed;   // the epoch that it is, or is being, filled for
+    _Atomic uint32_t ready;     // the epoch that it is filled for
     uint32_t *data;
 } entry;
 
+typedef struct chunk {          // packed words lie in chunks, in the order of their first use, on huge pages if there are any
+    struct chunk *next;
+    uint8_t *data;
+    size_t bytes, used;
+} chunk;
+
+// Entries of an old epoch are stale: their words are made again, in place.
 typedef struct store {
     uint64_t generation;
+    uint32_t epoch;
     uint32_t users;             // executions under way; guarded by: stores_lock
     const dev_kernels *kernels;
-    pthread_mutex_t lock;       // of insertions
+    pthread_mutex_t lock;       // of claims
+    chunk *chunks;              // guarded by: lock
+    size_t chunk_bytes;
     size_t mask;
     _Atomic(entry *) buckets[];
 } store;
 
-static pthread_mutex_t stores_lock = PTHREAD_MUTEX_INITIALIZER;     // of making and dropping stores
+static pthread_mutex_t stores_lock = PTHREAD_MUTEX_INITIALIZER;     // of making, dropping and beginning stores
+
+static uint32_t *chunk_alloc(store *s, size_t bytes)
+{
+    bytes = (bytes + 127) / 64 * 64;            // and a cache line of room for loads past the end
+    if (!s->chunks || s->chunks->bytes - s->chunks->used < bytes) {
+        chunk *c = glia_alloc(sizeof *c);
+        c->bytes = bytes > s->chunk_bytes ? bytes : s->chunk_bytes;
+        c->data = mmap(NULL, c->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (c->data == MAP_FAILED) glia_bug(__FILE__, __LINE__, "out of memory");
+        (void)madvise(c->data, c->bytes, MADV_HUGEPAGE);
+        c->next = s->chunks;
+        s->chunks = c;
+    }
+    uint32_t *at = (uint32_t *)(void *)(s->chunks->data + s->chunks->used);
+    s->chunks->used += bytes;
+    return at;
+}
 
 static store *store_create(const dev_buffer *b, const dev_kernels *kernels)
 {
     size_t n = 64;
     while (n < b->bytes / 16384 && n < (1u << 20)) n *= 2;
     store *s = glia_alloc(sizeof *s + n * sizeof s->buckets[0]);
+    const size_t most = 8u << 20, least = 64u << 10, quarter = b->bytes / 4;
+    s->chunk_bytes = quarter > most ? most : quarter < least ? least : quarter;
     s->generation = b->generation;
+    s->epoch = 1;
     s->kernels = kernels;
     s->mask = n - 1;
     pthread_mutex_init(&s->lock, NULL);
@@ -144,9 +175,13 @@ static void store_destroy(store *s)
     for (size_t b = 0; b <= s->mask; b++) {
         for (entry *e = atomic_load(&s->buckets[b]), *next; e; e = next) {
             next = e->next;
-            free(e->data);
             glia_free(e);
         }
+    }
+    for (chunk *c = s->chunks, *next; c; c = next) {
+        next = c->next;
+        (void)munmap(c->data, c->bytes);
+        glia_free(c);
     }
     pthread_mutex_destroy(&s->lock);
     glia_free(s);
@@ -173,32 +208,42 @@ static entry *store_get(store *s, const dev_pack_key *key, const dev_fast_core *
     const uint64_t hash = hash_of(key);
     *made = false;
     entry *e = store_find(s, key, hash);
-    if (e) return e;
+    if (e && atomic_load_explicit(&e->claimed, memory_order_acquire) == s->epoch) return e;     // `maker` is seen
     pthread_mutex_lock(&s->lock);
     e = store_find(s, key, hash);
-    if (!e) {
+    const bool is_new = !e;
+    if (is_new) {
         e = glia_alloc(sizeof *e);
         e->key = *key;
+        e->data = chunk_alloc(s, packed_bytes(key));
+    }
+    if (atomic_load_explicit(&e->claimed, memory_order_relaxed) != s->epoch) {
         e->maker = c;
-        e->data = packed_alloc(packed_bytes(key));
+        atomic_store_explicit(&e->claimed, s->epoch, memory_order_release);
+        *made = true;
+    }
+    if (is_new) {
         e->next = atomic_load_explicit(&s->buckets[hash & s->mask], memory_order_relaxed);
         atomic_store_explicit(&s->buckets[hash & s->mask], e, memory_order_release);
-        *made = true;
     }
     pthread_mutex_unlock(&s->lock);
     return e;
 }
 
-// The store of a tensor for one execution: the buffer's, or a private one while others still use a stale one.
+// The store of a tensor for one execution: the buffer's, or a private one while others still use a stale one. What is
+// not constant may have been changed by its owner without notice, so each execution packs it anew.
 static store *store_begin(const dev_loaded *l, dev_buffer *b)
 {
     pthread_mutex_lock(&stores_lock);
     store *s = b->packed;
-    const bool stale = s && (s->generation != b->generation || s->kernels != l->fast->kernels);
-    if (stale && s->users == 0) {
+    const bool stale = s && s->generation != b->generation, other_level = s && s->kernels != l->fast->kernels;
+    if (s && s->users == 0 && other_level) {
         store_destroy(s);
         s = b->packed = NULL;
-    } else if (stale) {
+    } else if (s && s->users == 0 && (stale || !b->constant)) {
+        s->generation = b->generation;
+        s->epoch++;
+    } else if (stale || other_level) {
         s = NULL;
     }
     if (!s) {
@@ -214,11 +259,7 @@ static void store_end(dev_buffer *b, store *s)
 {
     pthread_mutex_lock(&stores_lock);
     s->users--;
-    const bool is_private = b->packed != s;
-    if (s->users == 0 && (is_private || !b->constant)) {
-        if (!is_private) b->packed = NULL;
-        store_destroy(s);
-    }
+    if (b->packed != s) store_destroy(s);
     pthread_mutex_unlock(&stores_lock);
 }
 
@@ -254,10 +295,12 @@ static const uint32_t *from_hbm(dev_exec *x, dev_fast_core *c, const dev_tile *t
     key->at = (uint64_t)(uintptr_t)base;
     key->pitch = t->pitch;
     bool made;
-    entry *e = store_get(x->loaded->fast->stores[t->tensor], key, c, &made);
-    if (made) fill(x, c, &(dev_pack_job){ .key = *key, .base = base, .out = e->data, .ready = &e->ready });
+    store *s = x->loaded->fast->stores[t->tensor];
+    entry *e = store_get(s, key, c, &made);
+    if (made)
+        fill(x, c, &(dev_pack_job){ .key = *key, .base = base, .out = e->data, .ready = &e->ready, .epoch = s->epoch });
     else if (e->maker != c)                     // another core packs it
-        while (!atomic_load_explicit(&e->ready, memory_order_acquire)) sched_yield();
+        for (uint32_t spins = 0; atomic_load_explicit(&e->ready, memory_order_acquire) != s->epoch; spins++) dev_wait(spins);
     return e->data;
 }
 
