@@ -113,7 +113,7 @@ static void cost_systolic(const cost_in *in, isa_cost *out)
 {
     const isa_operand *stationary = at(in, 1), *moving = at(in, 2);
     const bool double_row = in->i->attr[1] == ISA_PERF_DOUBLE_ROW;
-    const double rows = double_row ? 2 : 1;     // pairs of contraction rows in one pass
+    const double rows = double_row ? 2 : 1; // pairs of contraction rows in one pass
     const double m = free_of(in, 1) / rows, n = free_of(in, 2) / rows;
     const double passes = double_row ? rows * hw_value(in->chip->pe_fp8_passes) : pe_passes(in, stationary, moving);
     out->cycles = whole(fmax(fmin(hw_value(in->chip->pe_min_cycles), m), n) * passes * stride_factor(in));
@@ -177,8 +177,10 @@ static void cost_stream_fast(const cost_in *in, isa_cost *out)
     const double n = free_of(in, 1);
     const bool slow = in->i->op == ISA_tensor_scalar && in->i->engine == ISA_POOL &&
                       (is_slow_on_pool(in->i->attr[0]) || is_slow_on_pool(in->i->attr[2]));
-    if (slow) pool(in, 4 * n, out);     // [isa.md §4.1: four times ACT's cost]
-    else stream(in, n / fast_mode(in), out);
+    if (slow)
+        pool(in, 4 * n, out); // [isa.md §4.1: four times ACT's cost]
+    else
+        stream(in, n / fast_mode(in), out);
 }
 
 static bool is_simple(uint8_t alu)
@@ -190,9 +192,9 @@ static void cost_tensor_tensor(const cost_in *in, isa_cost *out)
 {
     const isa_operand *dst = at(in, 0), *a = at(in, 1), *b = at(in, 2);
     const double n = free_of(in, 1);
-    if (in->i->engine == ISA_POOL) {    // two reads through one port of pool_simd_bits for its share of partitions
-        const double port_bits = hw_value(in->chip->pool_simd_bits) * hw_value(in->chip->pool_processors) /
-                                 hw_value(in->chip->partitions);
+    if (in->i->engine == ISA_POOL) { // two reads through one port of pool_simd_bits for its share of partitions
+        const double port_bits =
+            hw_value(in->chip->pool_simd_bits) * hw_value(in->chip->pool_processors) / hw_value(in->chip->partitions);
         const double bits = num_bits((num_dtype)a->dtype) + num_bits((num_dtype)b->dtype);
         pool(in, n * fmax(1, bits / port_bits), out);
         return;
@@ -261,9 +263,10 @@ static void cost_dma(const cost_in *in, isa_cost *out)
     out->dma_descriptors = shape.descriptors;
     out->dma_run_bytes = shape.run_bytes;
     out->dma_engines = shape.engines;
-    double cycles = hw_value(in->chip->min_cycles);     // the trigger
+    double cycles = hw_value(in->chip->min_cycles); // the trigger
     if (in->i->attr[0] == ISA_DGE_SWDGE)
-        cycles = hw_value(in->chip->swdge_start_cycles) + shape.descriptors * hw_value(in->chip->swdge_descriptor_cycles);
+        cycles =
+            hw_value(in->chip->swdge_start_cycles) + shape.descriptors * hw_value(in->chip->swdge_descriptor_cycles);
     out->cycles = whole(cycles);
 }
 
@@ -310,9 +313,18 @@ static void add_traffic(const cost_in *in, isa_cost *out)
         // The table of a gather or scatter moves as many elements as its other side.
         const double bytes = o->indirect == 1 ? (double)out->dma_bytes : bytes_of(o);
         const double reads = access & ISA_READ ? bytes : 0, writes = access & ISA_WRITE ? bytes : 0;
-        if (o->space == ISA_SBUF) { out->reads_sbuf += reads; out->writes_sbuf += writes; }
-        if (o->space == ISA_PSUM) { out->reads_psum += reads; out->writes_psum += writes; }
-        if (o->space == ISA_HBM) { out->reads_hbm += reads; out->writes_hbm += writes; }
+        if (o->space == ISA_SBUF) {
+            out->reads_sbuf += reads;
+            out->writes_sbuf += writes;
+        }
+        if (o->space == ISA_PSUM) {
+            out->reads_psum += reads;
+            out->writes_psum += writes;
+        }
+        if (o->space == ISA_HBM) {
+            out->reads_hbm += reads;
+            out->writes_hbm += writes;
+        }
     }
 }
 
@@ -332,9 +344,9 @@ static void (*const rules[ISA_OP_COUNT])(const cost_in *, isa_cost *) = {
 
 isa_cost isa_cost_of(const isa_function *f, const isa_insn *i, const hw_chip *chip)
 {
-    const cost_in in = { f, i, chip };
+    const cost_in in = {f, i, chip};
     const isa_row *row = isa_row_get((isa_op)i->op);
-    isa_cost out = { 0 };
+    isa_cost out = {0};
     rules[i->op](&in, &out);
     add_traffic(&in, &out);
     const bool compute = row->hard == ISA_HARD && !isa_is_dma((isa_op)i->op);

@@ -47,7 +47,7 @@ isa_dma_shape isa_dma_shape_of(const isa_function *f, const isa_insn *i, const h
     if (run > most) run = most;
     if (run > elements) run = elements;
 
-    isa_dma_shape shape = { .bytes = saturating_bytes(elements, bits) };
+    isa_dma_shape shape = {.bytes = saturating_bytes(elements, bits)};
     const uint64_t pieces = run ? ceil_div(elements, run) : 0;
     shape.descriptors = pieces > UINT32_MAX ? UINT32_MAX : (uint32_t)pieces;
     shape.run_bytes = (uint32_t)saturating_bytes(run, bits);

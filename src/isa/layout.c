@@ -28,8 +28,10 @@ uint64_t isa_layout_elements(const isa_layout *l, int rank, const int64_t *dims)
 {
     uint64_t n = 1;
     if (l->axis_count == 0)
-        for (int d = 0; d < rank; d++) n = __builtin_mul_overflow(n, (uint64_t)dims[d], &n) ? UINT64_MAX : n;
-    for (int k = 0; k < l->axis_count; k++) n = __builtin_mul_overflow(n, l->axes[k].count, &n) ? UINT64_MAX : n;
+        for (int d = 0; d < rank; d++)
+            n = __builtin_mul_overflow(n, (uint64_t)dims[d], &n) ? UINT64_MAX : n;
+    for (int k = 0; k < l->axis_count; k++)
+        n = __builtin_mul_overflow(n, l->axes[k].count, &n) ? UINT64_MAX : n;
     return n;
 }
 
@@ -51,7 +53,7 @@ bool isa_layout_valid(const isa_layout *l, int rank, const int64_t *dims)
                 break;
             }
         }
-        uint64_t digits = 1;        // all of the dim's axes must have been used
+        uint64_t digits = 1; // all of the dim's axes must have been used
         for (int k = 0; k < l->axis_count; k++)
             if (l->axes[k].dim == d && __builtin_mul_overflow(digits, l->axes[k].count, &digits)) return false;
         if (digits != covered || (dims[d] > 0 && covered < (uint64_t)dims[d])) return false;
@@ -86,7 +88,7 @@ static bool walk_next(walk *w, const isa_layout *l)
 
 static walk walk_of(const isa_layout *l, int rank, const int64_t *dims)
 {
-    walk w = { .axes = l->axis_count - 1, .inner = l->axes[l->axis_count - 1] };
+    walk w = {.axes = l->axis_count - 1, .inner = l->axes[l->axis_count - 1]};
     strides_of(rank, dims, w.plain_stride);
     return w;
 }
@@ -98,11 +100,22 @@ static void gather_run(uint8_t *out, const uint8_t *in, int64_t stride, uint32_t
         return;
     }
     const int64_t step = stride * size;
-    switch (size) {             // constant sizes become single moves
-    case 1: for (uint32_t i = 0; i < count; i++) out[i] = in[i * step]; return;
-    case 2: for (uint32_t i = 0; i < count; i++) memcpy(out + 2 * (size_t)i, in + i * step, 2); return;
-    case 4: for (uint32_t i = 0; i < count; i++) memcpy(out + 4 * (size_t)i, in + i * step, 4); return;
-    default: for (uint32_t i = 0; i < count; i++) memcpy(out + (size_t)size * i, in + i * step, (size_t)size);
+    switch (size) { // constant sizes become single moves
+    case 1:
+        for (uint32_t i = 0; i < count; i++)
+            out[i] = in[i * step];
+        return;
+    case 2:
+        for (uint32_t i = 0; i < count; i++)
+            memcpy(out + 2 * (size_t)i, in + i * step, 2);
+        return;
+    case 4:
+        for (uint32_t i = 0; i < count; i++)
+            memcpy(out + 4 * (size_t)i, in + i * step, 4);
+        return;
+    default:
+        for (uint32_t i = 0; i < count; i++)
+            memcpy(out + (size_t)size * i, in + i * step, (size_t)size);
     }
 }
 
@@ -114,10 +127,21 @@ static void scatter_run(uint8_t *out, const uint8_t *in, int64_t stride, uint32_
     }
     const int64_t step = stride * size;
     switch (size) {
-    case 1: for (uint32_t i = 0; i < count; i++) out[i * step] = in[i]; return;
-    case 2: for (uint32_t i = 0; i < count; i++) memcpy(out + i * step, in + 2 * (size_t)i, 2); return;
-    case 4: for (uint32_t i = 0; i < count; i++) memcpy(out + i * step, in + 4 * (size_t)i, 4); return;
-    default: for (uint32_t i = 0; i < count; i++) memcpy(out + i * step, in + (size_t)size * i, (size_t)size);
+    case 1:
+        for (uint32_t i = 0; i < count; i++)
+            out[i * step] = in[i];
+        return;
+    case 2:
+        for (uint32_t i = 0; i < count; i++)
+            memcpy(out + i * step, in + 2 * (size_t)i, 2);
+        return;
+    case 4:
+        for (uint32_t i = 0; i < count; i++)
+            memcpy(out + i * step, in + 4 * (size_t)i, 4);
+        return;
+    default:
+        for (uint32_t i = 0; i < count; i++)
+            memcpy(out + i * step, in + (size_t)size * i, (size_t)size);
     }
 }
 

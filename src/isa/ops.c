@@ -10,6 +10,7 @@
 enum { HBM = ISA_HBM, SBUF = ISA_SBUF, PSUM = ISA_PSUM, REG = ISA_REG, IMM = ISA_IMM, PATTERN = ISA_PATTERN, OPT = 64 };
 enum { PE = 1 << ISA_PE, ACT = 1 << ISA_ACT, DVE = 1 << ISA_DVE, POOL = 1 << ISA_POOL, SP = 1 << ISA_SP };
 
+// clang-format off
 // operands_<format>[]: a zero row ends each, so that a format without operands is an array too.
 #define FORMAT(name) static const isa_format_operand operands_##name[] = {
 #define OPERAND(name, access, spaces, rule)                                                                            \
@@ -31,6 +32,7 @@ enum { PE = 1 << ISA_PE, ACT = 1 << ISA_ACT, DVE = 1 << ISA_DVE, POOL = 1 << ISA
 static const isa_row rows[ISA_OP_COUNT] = {
 #include "isa/isa.def"
 };
+// clang-format on
 
 enum { ARITH = 1, BITVEC = 2, UNARY = 4, REDUCE = 8, POOLONLY = 16, COMPARE = 32 };
 #define ALU(symbol, name, kind, flags) [ISA_ALU_##symbol] = name,
@@ -47,7 +49,7 @@ static const char *const act_names[ISA_ACT_COUNT] = {
 #include "isa/act.def"
 };
 
-static const char *const engine_names[ISA_ENGINE_COUNT] = { "PE", "ACT", "DVE", "POOL", "SP" };
+static const char *const engine_names[ISA_ENGINE_COUNT] = {"PE", "ACT", "DVE", "POOL", "SP"};
 
 const isa_row *isa_row_get(isa_op op)
 {
@@ -85,27 +87,32 @@ static bool alu_has(isa_alu a, int flag)
     return (unsigned)a < ISA_ALU_COUNT && (alu_flags[a] & flag) != 0;
 }
 
+// clang-format off
 bool isa_alu_is_bitvec(isa_alu a) { return alu_has(a, BITVEC); }
 bool isa_alu_is_unary(isa_alu a) { return alu_has(a, UNARY) || a == ISA_ALU_INVERT; }
 bool isa_alu_is_compare(isa_alu a) { return alu_has(a, COMPARE); }
 bool isa_alu_can_reduce(isa_alu a) { return alu_has(a, REDUCE); }
 bool isa_alu_is_pool_only(isa_alu a) { return alu_has(a, POOLONLY); }
+// clang-format on
 
-static const char *const reduce_cmd_names[ISA_REDUCE_CMD_COUNT] = { "idle", "reset", "reduce", "reset_reduce",
-                                                                    "load_reduce" };
-static const char *const perf_names[ISA_PERF_COUNT] = { "none", "double_row" };
-static const char *const dge_names[ISA_DGE_COUNT] = { "none", "swdge", "hwdge" };
-static const char *const oob_names[ISA_OOB_COUNT] = { "error", "skip" };
+static const char *const reduce_cmd_names[ISA_REDUCE_CMD_COUNT] = {"idle", "reset", "reduce", "reset_reduce",
+                                                                   "load_reduce"};
+static const char *const perf_names[ISA_PERF_COUNT] = {"none", "double_row"};
+static const char *const dge_names[ISA_DGE_COUNT] = {"none", "swdge", "hwdge"};
+static const char *const oob_names[ISA_OOB_COUNT] = {"error", "skip"};
 
-static const struct { const char *const *names; uint32_t count; } attr_kinds[] = {
-    [ISA_ATTR_BOOL] = { NULL, 2 },
-    [ISA_ATTR_U8] = { NULL, 256 },
-    [ISA_ATTR_ALU] = { alu_names, ISA_ALU_COUNT },
-    [ISA_ATTR_ACT] = { act_names, ISA_ACT_COUNT },
-    [ISA_ATTR_REDUCE_CMD] = { reduce_cmd_names, ISA_REDUCE_CMD_COUNT },
-    [ISA_ATTR_PERF] = { perf_names, ISA_PERF_COUNT },
-    [ISA_ATTR_DGE] = { dge_names, ISA_DGE_COUNT },
-    [ISA_ATTR_OOB] = { oob_names, ISA_OOB_COUNT },
+static const struct {
+    const char *const *names;
+    uint32_t count;
+} attr_kinds[] = {
+    [ISA_ATTR_BOOL] = {NULL, 2},
+    [ISA_ATTR_U8] = {NULL, 256},
+    [ISA_ATTR_ALU] = {alu_names, ISA_ALU_COUNT},
+    [ISA_ATTR_ACT] = {act_names, ISA_ACT_COUNT},
+    [ISA_ATTR_REDUCE_CMD] = {reduce_cmd_names, ISA_REDUCE_CMD_COUNT},
+    [ISA_ATTR_PERF] = {perf_names, ISA_PERF_COUNT},
+    [ISA_ATTR_DGE] = {dge_names, ISA_DGE_COUNT},
+    [ISA_ATTR_OOB] = {oob_names, ISA_OOB_COUNT},
 };
 
 uint32_t isa_attr_value_count(isa_attr_kind kind)
@@ -135,11 +142,16 @@ unsigned isa_operand_fields(uint8_t space)
     case ISA_SBUF:
     case ISA_PSUM:
         return ISA_FIELD_PARTITIONS | ISA_FIELD_OFFSET | ISA_FIELD_DIMS | ISA_FIELD_TERMS | ISA_FIELD_PACKING;
-    case ISA_HBM: return ISA_FIELD_TENSOR | ISA_FIELD_OFFSET | ISA_FIELD_DIMS | ISA_FIELD_TERMS | ISA_FIELD_PACKING;
-    case ISA_REG: return ISA_FIELD_TENSOR;
-    case ISA_IMM: return ISA_FIELD_OFFSET;
-    case ISA_PATTERN: return ISA_FIELD_OFFSET | ISA_FIELD_DIMS | ISA_FIELD_CHANNEL | ISA_FIELD_TERMS;
-    default: return 0;      // NONE, or a byte that is no space
+    case ISA_HBM:
+        return ISA_FIELD_TENSOR | ISA_FIELD_OFFSET | ISA_FIELD_DIMS | ISA_FIELD_TERMS | ISA_FIELD_PACKING;
+    case ISA_REG:
+        return ISA_FIELD_TENSOR;
+    case ISA_IMM:
+        return ISA_FIELD_OFFSET;
+    case ISA_PATTERN:
+        return ISA_FIELD_OFFSET | ISA_FIELD_DIMS | ISA_FIELD_CHANNEL | ISA_FIELD_TERMS;
+    default:
+        return 0; // NONE, or a byte that is no space
     }
 }
 
@@ -152,7 +164,8 @@ static uint64_t saturating_mul(uint64_t a, uint64_t b)
 uint64_t isa_operand_free(const isa_operand *o)
 {
     uint64_t n = 1;
-    for (int k = 0; k < o->rank; k++) n = saturating_mul(n, o->count[k]);
+    for (int k = 0; k < o->rank; k++)
+        n = saturating_mul(n, o->count[k]);
     return n;
 }
 
@@ -182,12 +195,14 @@ static int64_t clamp_i64(__int128 v)
 
 bool isa_operand_range(const isa_operand *o, int64_t *lo, int64_t *hi)
 {
-    __int128 first = 0, last = 0;       // elements; |step * count| < 2^95, so five of them cannot overflow
+    __int128 first = 0, last = 0; // elements; |step * count| < 2^95, so five of them cannot overflow
     for (int k = 0; k < o->rank; k++) {
         if (o->count[k] == 0) return false;
         const __int128 reach = (__int128)o->step[k] * (o->count[k] - 1);
-        if (reach < 0) first += reach;
-        else last += reach;
+        if (reach < 0)
+            first += reach;
+        else
+            last += reach;
     }
     const int bits = num_bits((num_dtype)o->dtype);
     const __int128 first_bit = first * bits, end_bit = (last + 1) * bits;

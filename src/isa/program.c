@@ -12,7 +12,7 @@ isa_program *isa_program_create(const char *name, const char *target, uint32_t c
     p->name = glia_arena_strdup(p->arena, name);
     p->target = glia_arena_strdup(p->arena, target);
     p->core_count = core_count;
-    VEC_PUSH(&p->origins) = (isa_origin){ "", "" };
+    VEC_PUSH(&p->origins) = (isa_origin){"", ""};
     return p;
 }
 
@@ -29,7 +29,8 @@ void isa_program_destroy(isa_program *p)
 {
     if (!p) return;
     for (uint32_t c = 0; c < ISA_CORES; c++) {
-        for (uint32_t i = 0; i < p->cores[c].functions.count; i++) function_free(p->cores[c].functions.items[i]);
+        for (uint32_t i = 0; i < p->cores[c].functions.count; i++)
+            function_free(p->cores[c].functions.items[i]);
         VEC_FREE(&p->cores[c].functions);
         VEC_FREE(&p->cores[c].tables);
     }

@@ -31,15 +31,19 @@ static void put_flags(glia_strbuf *out, unsigned bits, const char *const *names,
 
 static void put_instructions(glia_strbuf *out)
 {
-    static const char *const engines[] = { "PE", "ACT", "DVE", "POOL", "SP" };
-    static const char *const kinds[] = { "chip", "control", "collective", "soft" };
-    glia_put(out, "## Instructions\n\n| instruction | engines | from generation | kind | format | cost rule | fact |\n|---|---|---|---|---|---|---|\n");
+    static const char *const engines[] = {"PE", "ACT", "DVE", "POOL", "SP"};
+    static const char *const kinds[] = {"chip", "control", "collective", "soft"};
+    glia_put(out, "## Instructions\n\n| instruction | engines | from generation | kind | format | cost rule | fact "
+                  "|\n|---|---|---|---|---|---|---|\n");
     for (int op = 0; op < ISA_OP_COUNT; op++) {
         const isa_row *row = isa_row_get((isa_op)op);
         glia_putf(out, "| `%s` | ", row->name);
-        if (row->engines == (1 << ISA_ENGINE_COUNT) - 1) glia_put(out, "any");
-        else put_flags(out, row->engines, engines, ISA_ENGINE_COUNT, ", ");
-        glia_putf(out, " | %u | %s | `%s` | %s | %s |\n", row->gen, kinds[row->hard], row->format, cost_rules[op], row->fact);
+        if (row->engines == (1 << ISA_ENGINE_COUNT) - 1)
+            glia_put(out, "any");
+        else
+            put_flags(out, row->engines, engines, ISA_ENGINE_COUNT, ", ");
+        glia_putf(out, " | %u | %s | `%s` | %s | %s |\n", row->gen, kinds[row->hard], row->format, cost_rules[op],
+                  row->fact);
     }
 }
 
@@ -52,10 +56,11 @@ static const isa_row *row_of_format(const char *format)
 
 static void put_format(glia_strbuf *out, const isa_row *row)
 {
-    static const char *const spaces[] = { "hbm", "sbuf", "psum", "register", "immediate", "pattern" };
-    static const char *const accesses[] = { "", "read", "write", "read and write" };
-    static const char *const shapes[] = { "equal shape", "one a partition", "eight a partition", "one", "own rule" };
-    static const char *const kinds[] = { "flag", "number", "operator", "function", "reduce command", "mode", "descriptors", "out of bounds" };
+    static const char *const spaces[] = {"hbm", "sbuf", "psum", "register", "immediate", "pattern"};
+    static const char *const accesses[] = {"", "read", "write", "read and write"};
+    static const char *const shapes[] = {"equal shape", "one a partition", "eight a partition", "one", "own rule"};
+    static const char *const kinds[] = {"flag",           "number", "operator",    "function",
+                                        "reduce command", "mode",   "descriptors", "out of bounds"};
     glia_putf(out, "\n### %s\n\n", row->format);
     if (row->operand_count == 0 && row->attr_count == 0) glia_put(out, "No operands, no attributes.\n");
     if (row->operand_count) glia_put(out, "| operand | access | lives in | shape |\n|---|---|---|---|\n");
@@ -75,11 +80,15 @@ static void put_operators(glia_strbuf *out)
 {
     glia_put(out, "\n## Operators\n\n| operator | operands | on | reduces |\n|---|---|---|---|\n");
     for (int a = ISA_ALU_NONE + 1; a < ISA_ALU_COUNT; a++)
-        glia_putf(out, "| `%s` | %s | %s%s | %s |\n", isa_alu_name((isa_alu)a), isa_alu_is_unary((isa_alu)a) ? "1" : "2",
-                  isa_alu_is_bitvec((isa_alu)a) ? "integer bits" : isa_alu_is_compare((isa_alu)a) ? "fp32, gives 1 or 0" : "fp32",
+        glia_putf(out, "| `%s` | %s | %s%s | %s |\n", isa_alu_name((isa_alu)a),
+                  isa_alu_is_unary((isa_alu)a) ? "1" : "2",
+                  isa_alu_is_bitvec((isa_alu)a)    ? "integer bits"
+                  : isa_alu_is_compare((isa_alu)a) ? "fp32, gives 1 or 0"
+                                                   : "fp32",
                   isa_alu_is_pool_only((isa_alu)a) ? ", POOL alone" : "", isa_alu_can_reduce((isa_alu)a) ? "yes" : "");
     glia_put(out, "\nFunctions of ACT: ");
-    for (int a = 0; a < ISA_ACT_COUNT; a++) glia_putf(out, "%s`%s`", a ? ", " : "", isa_act_name((isa_act)a));
+    for (int a = 0; a < ISA_ACT_COUNT; a++)
+        glia_putf(out, "%s`%s`", a ? ", " : "", isa_act_name((isa_act)a));
     glia_put(out, ".\n");
 }
 
@@ -90,15 +99,18 @@ static void put_rules(glia_strbuf *out, bool structure)
         const isa_rule_row *r = isa_rule_at(k);
         if (r->structure != structure) continue;
         glia_putf(out, "| `%s` | %s | ", r->name, r->text);
-        if (r->last >= 99) glia_putf(out, "%s", r->first <= 2 ? "all" : r->first == 3 ? "from 3" : "from 4");
-        else glia_putf(out, "%u to %u", r->first, r->last);
+        if (r->last >= 99)
+            glia_putf(out, "%s", r->first <= 2 ? "all" : r->first == 3 ? "from 3" : "from 4");
+        else
+            glia_putf(out, "%u to %u", r->first, r->last);
         glia_putf(out, " | %s |\n", r->fact);
     }
 }
 
 void isa_reference_page(glia_strbuf *out)
 {
-    glia_put(out, "# Instructions\n\nPrinted from the rows in `src/isa/*.def`; `docs/isa.md` says how what is not here yet would fit.\n"
+    glia_put(out, "# Instructions\n\nPrinted from the rows in `src/isa/*.def`; `docs/isa.md` says how what is not here "
+                  "yet would fit.\n"
                   "What a rule of cost means is in `src/isa/cost.c`; facts are rows of `docs/facts/`.\n\n");
     put_instructions(out);
     glia_put(out, "\n## Formats\n\nWhat the operands and attributes of an instruction are, in order.\n");
@@ -107,7 +119,9 @@ void isa_reference_page(glia_strbuf *out)
         if (row) put_format(out, row);
     }
     put_operators(out);
-    glia_put(out, "\n## Rules\n\nWhat `glia neff verify` judges. First the structure, which is judged as a file is read:\n\n");
+    glia_put(
+        out,
+        "\n## Rules\n\nWhat `glia neff verify` judges. First the structure, which is judged as a file is read:\n\n");
     put_rules(out, true);
     glia_put(out, "\nThen the chip's:\n\n");
     put_rules(out, false);

@@ -14,11 +14,15 @@
 
 enum { MOST_ERRORS = 20 };
 
-typedef struct alias { uint32_t output; const char *name; int line; } alias;
+typedef struct alias {
+    uint32_t output;
+    const char *name;
+    int line;
+} alias;
 
 typedef struct parser {
     const char *path;
-    const char *at, *end;           // end: of the line
+    const char *at, *end; // end: of the line
     const char *line, *text_end;
     int line_number;
     bool bad_line;
@@ -27,21 +31,24 @@ typedef struct parser {
     isa_program *p;
     uint32_t core;
     bool has_core;
-    isa_function *f;                // the open function
-    isa_table *table;               // the open table; its items grow in `bindings`
+    isa_function *f;  // the open function
+    isa_table *table; // the open table; its items grow in `bindings`
     VEC(isa_binding) bindings;
-    isa_tensor *data;               // the open constant; its bytes grow in `bytes`
+    isa_tensor *data; // the open constant; its bytes grow in `bytes`
     glia_strbuf bytes;
     bool in_data, data_ended;
-    VEC(alias) aliases;             // to be looked up
+    VEC(alias) aliases; // to be looked up
 } parser;
 
-typedef struct word { const char *s; size_t n; } word;
+typedef struct word {
+    const char *s;
+    size_t n;
+} word;
 
 static bool fail(parser *r, const char *format, ...) GLIA_PRINTF(2, 3);
 static bool fail(parser *r, const char *format, ...)
 {
-    if (r->bad_line) return false;      // one error a line: what follows it is guesswork
+    if (r->bad_line) return false; // one error a line: what follows it is guesswork
     r->bad_line = true;
     if (r->errors++ >= MOST_ERRORS) return false;
     char text[512];
@@ -49,7 +56,8 @@ static bool fail(parser *r, const char *format, ...)
     va_start(ap, format);
     vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
-    glia_putf(&r->report, "%s%s:%d:%d: %s", r->errors > 1 ? "\n" : "", r->path, r->line_number, (int)(r->at - r->line) + 1, text);
+    glia_putf(&r->report, "%s%s:%d:%d: %s", r->errors > 1 ? "\n" : "", r->path, r->line_number,
+              (int)(r->at - r->line) + 1, text);
     return false;
 }
 
@@ -57,7 +65,8 @@ static bool fail(parser *r, const char *format, ...)
 
 static void skip(parser *r)
 {
-    while (r->at < r->end && (*r->at == ' ' || *r->at == '\t')) r->at++;
+    while (r->at < r->end && (*r->at == ' ' || *r->at == '\t'))
+        r->at++;
     if (r->end - r->at >= 2 && r->at[0] == '/' && r->at[1] == '/') r->at = r->end;
 }
 
@@ -94,8 +103,9 @@ static word take_word(parser *r)
 {
     skip(r);
     const char *first = r->at;
-    while (r->at < r->end && isa_is_word(*r->at)) r->at++;
-    return (word){ first, (size_t)(r->at - first) };
+    while (r->at < r->end && isa_is_word(*r->at))
+        r->at++;
+    return (word){first, (size_t)(r->at - first)};
 }
 
 static bool expect_word(parser *r, const char *s)
@@ -115,7 +125,8 @@ static bool take_i64(parser *r, int64_t *out)
     const char *c = r->at;
     if (c < r->end && (*c == '-' || *c == '+')) digits[n++] = *c++;
     if (c == r->end || !isa_is_digit(*c)) return fail(r, "expected a number");
-    while (c < r->end && n < sizeof digits - 1 && isa_is_digit(*c)) digits[n++] = *c++;
+    while (c < r->end && n < sizeof digits - 1 && isa_is_digit(*c))
+        digits[n++] = *c++;
     digits[n] = 0;
     errno = 0;
     *out = strtoll(digits, NULL, 10);
@@ -162,7 +173,7 @@ static int hex_digit(char c)
 static bool take_quoted(parser *r, const char **out)
 {
     if (!expect(r, '"')) return false;
-    glia_strbuf s = { 0 };
+    glia_strbuf s = {0};
     bool closed = false;
     while (r->at < r->end && !closed) {
         const char c = *r->at++;
@@ -174,13 +185,15 @@ static bool take_quoted(parser *r, const char **out)
             glia_put_u8(&s, (uint8_t)*r->at++);
         } else {
             const int hi = r->end - r->at > 2 ? hex_digit(r->at[1]) : -1, lo = hi >= 0 ? hex_digit(r->at[2]) : -1;
-            if (lo < 0 || hi * 16 + lo == 0) break;     // names hold no NUL
+            if (lo < 0 || hi * 16 + lo == 0) break; // names hold no NUL
             glia_put_u8(&s, (uint8_t)(hi * 16 + lo));
             r->at += 3;
         }
     }
-    if (closed && !memchr(glia_strbuf_str(&s), 0, s.size)) *out = glia_arena_strdup(r->p->arena, glia_strbuf_str(&s));
-    else closed = fail(r, "the string is not closed, or holds an escape that is none");
+    if (closed && !memchr(glia_strbuf_str(&s), 0, s.size))
+        *out = glia_arena_strdup(r->p->arena, glia_strbuf_str(&s));
+    else
+        closed = fail(r, "the string is not closed, or holds an escape that is none");
     glia_strbuf_fini(&s);
     return closed;
 }
@@ -198,7 +211,8 @@ static bool take_dtype(parser *r, uint8_t *out)
 {
     skip(r);
     const char *first = r->at;
-    while (r->at < r->end && isa_is_word(*r->at) && *r->at != '.') r->at++;
+    while (r->at < r->end && isa_is_word(*r->at) && *r->at != '.')
+        r->at++;
     const num_dtype t = num_dtype_find(first, (size_t)(r->at - first));
     if (t == NUM_DTYPE_NONE) {
         const int n = (int)(r->at - first);
@@ -210,7 +224,8 @@ static bool take_dtype(parser *r, uint8_t *out)
 }
 
 // NAME or NUMBER among `count` things; `name` gives the name of one.
-static bool take_ref(parser *r, uint32_t count, const char *(*name)(const parser *r, uint32_t k), const char *what, uint32_t *out)
+static bool take_ref(parser *r, uint32_t count, const char *(*name)(const parser *r, uint32_t k), const char *what,
+                     uint32_t *out)
 {
     if (isa_is_digit(peek(r))) {
         const char *before = r->at;
@@ -223,7 +238,7 @@ static bool take_ref(parser *r, uint32_t count, const char *(*name)(const parser
     word wanted;
     if (peek(r) == '"') {
         if (!take_quoted(r, &quoted)) return false;
-        wanted = (word){ quoted, strlen(quoted) };
+        wanted = (word){quoted, strlen(quoted)};
     } else {
         wanted = take_word(r);
     }
@@ -236,8 +251,14 @@ static bool take_ref(parser *r, uint32_t count, const char *(*name)(const parser
     return fail(r, "there is no %s '%.*s'", what, (int)(wanted.n < 200 ? wanted.n : 200), wanted.s);
 }
 
-static const char *tensor_name(const parser *r, uint32_t k) { return r->p->tensors.items[k].name; }
-static const char *slot_name(const parser *r, uint32_t k) { return r->f->slots.items[k].name; }
+static const char *tensor_name(const parser *r, uint32_t k)
+{
+    return r->p->tensors.items[k].name;
+}
+static const char *slot_name(const parser *r, uint32_t k)
+{
+    return r->f->slots.items[k].name;
+}
 
 // ---- lines of the head ----
 
@@ -252,7 +273,8 @@ static bool line_program(parser *r)
     if (r->p) return fail(r, "there is a program already");
     isa_program *p = isa_program_create("", "", 1);
     r->p = p;
-    if (!take_name(r, &p->name) || !expect_word(r, "target") || !take_name(r, &p->target) || !expect_word(r, "cores")) return false;
+    if (!take_name(r, &p->name) || !expect_word(r, "target") || !take_name(r, &p->target) || !expect_word(r, "cores"))
+        return false;
     uint32_t cores;
     if (!take_u32(r, ISA_CORES, &cores)) return false;
     if (cores == 0) return fail(r, "a program has 1 or %d cores", ISA_CORES);
@@ -270,14 +292,14 @@ static bool line_assume(parser *r)
 
 static bool line_group(parser *r)
 {
-    VEC(uint32_t) ranks = { 0 };
+    VEC(uint32_t) ranks = {0};
     while (!at_end(r) && !r->bad_line) {
         uint32_t v;
         if (take_u32(r, UINT32_MAX, &v)) VEC_PUSH(&ranks) = v;
     }
     uint32_t *copy = ARENA_ARRAY(r->p->arena, uint32_t, ranks.count);
     if (ranks.count) memcpy(copy, ranks.items, ranks.count * sizeof *copy);
-    VEC_PUSH(&r->p->groups) = (isa_group){ ranks.count, copy };
+    VEC_PUSH(&r->p->groups) = (isa_group){ranks.count, copy};
     VEC_FREE(&ranks);
     return !r->bad_line;
 }
@@ -287,7 +309,8 @@ static bool line_origin(parser *r)
     uint32_t index;
     isa_origin o;
     if (!take_u32(r, UINT32_MAX, &index)) return false;
-    if (index != r->p->origins.count) return fail(r, "this is origin %u, the next in order is %u", index, r->p->origins.count);
+    if (index != r->p->origins.count)
+        return fail(r, "this is origin %u, the next in order is %u", index, r->p->origins.count);
     if (!take_quoted(r, &o.op) || !take_quoted(r, &o.where)) return false;
     VEC_PUSH(&r->p->origins) = o;
     return true;
@@ -300,7 +323,8 @@ static bool take_layout(parser *r, isa_layout *l)
         if (l->axis_count == ISA_AXES) return fail(r, "a layout has at most %d axes", ISA_AXES);
         isa_axis *a = &l->axes[l->axis_count++];
         if (!take_u8(r, &a->dim) || !expect(r, ':') || !take_u32(r, UINT32_MAX, &a->step) || !expect(r, '*') ||
-            !take_u32(r, UINT32_MAX, &a->count)) return false;
+            !take_u32(r, UINT32_MAX, &a->count))
+            return false;
     }
     return true;
 }
@@ -308,7 +332,7 @@ static bool take_layout(parser *r, isa_layout *l)
 // The input may come later in the text: the name is kept, and looked up when all tensors are known.
 static bool take_alias(parser *r, isa_tensor *t)
 {
-    alias a = { .output = r->p->tensors.count, .line = r->line_number };
+    alias a = {.output = r->p->tensors.count, .line = r->line_number};
     uint32_t number = 0;
     if (isa_is_digit(peek(r)) ? !take_u32(r, INT32_MAX, &number) : !take_name(r, &a.name)) return false;
     t->alias = (int32_t)number;
@@ -321,11 +345,14 @@ static void resolve_aliases(parser *r)
     for (uint32_t k = 0; k < r->aliases.count; k++) {
         const alias *a = &r->aliases.items[k];
         uint32_t t = 0;
-        while (t < r->p->tensors.count && strcmp(r->p->tensors.items[t].name, a->name) != 0) t++;
+        while (t < r->p->tensors.count && strcmp(r->p->tensors.items[t].name, a->name) != 0)
+            t++;
         r->bad_line = false;
         r->line_number = a->line;
-        if (t == r->p->tensors.count) (void)fail(r, "there is no tensor '%s' to be an alias of", a->name);
-        else r->p->tensors.items[a->output].alias = (int32_t)t;
+        if (t == r->p->tensors.count)
+            (void)fail(r, "there is no tensor '%s' to be an alias of", a->name);
+        else
+            r->p->tensors.items[a->output].alias = (int32_t)t;
     }
 }
 
@@ -348,7 +375,7 @@ static bool take_tensor_option(parser *r, isa_tensor *t)
 
 static bool take_kind(parser *r, uint8_t *out)
 {
-    static const char *const kinds[ISA_TENSOR_KIND_COUNT] = { "input", "output", "const", "scratch" };
+    static const char *const kinds[ISA_TENSOR_KIND_COUNT] = {"input", "output", "const", "scratch"};
     const word w = take_word(r);
     for (int k = 0; k < ISA_TENSOR_KIND_COUNT; k++)
         if (is(w, kinds[k])) {
@@ -368,7 +395,7 @@ static uint64_t tensor_bytes(const isa_tensor *t)
 
 static bool line_tensor(parser *r)
 {
-    isa_tensor t = { .alias = -1, .core = -1 };
+    isa_tensor t = {.alias = -1, .core = -1};
     if (!take_name(r, &t.name) || !take_kind(r, &t.kind) || !take_dtype(r, &t.dtype) || !expect(r, '[')) return false;
     while (!accept(r, ']')) {
         if (t.rank == ISA_RANK) return fail(r, "a tensor has at most %d dims", ISA_RANK);
@@ -409,17 +436,19 @@ static bool end_data(parser *r)
 {
     r->in_data = false;
     if (r->bytes.size != r->data->bytes)
-        return fail(r, "constant '%s' has %llu bytes, its data %zu", r->data->name, (unsigned long long)r->data->bytes, r->bytes.size);
+        return fail(r, "constant '%s' has %llu bytes, its data %zu", r->data->name, (unsigned long long)r->data->bytes,
+                    r->bytes.size);
     uint8_t *copy = glia_arena_alloc_aligned(r->p->arena, r->bytes.size, 64);
     if (r->bytes.size) memcpy(copy, r->bytes.data, r->bytes.size);
-    r->data->data = (glia_span){ copy, r->bytes.size };
+    r->data->data = (glia_span){copy, r->bytes.size};
     return true;
 }
 
 // No comments here: // may begin a line of base64.
 static bool line_base64(parser *r)
 {
-    while (r->at < r->end && (*r->at == ' ' || *r->at == '\t')) r->at++;
+    while (r->at < r->end && (*r->at == ' ' || *r->at == '\t'))
+        r->at++;
     const size_t left = (size_t)(r->end - r->at);
     if (left >= 3 && memcmp(r->at, "end", 3) == 0 && (left == 3 || r->at[3] == ' ')) {
         r->at += 3;
@@ -428,10 +457,12 @@ static bool line_base64(parser *r)
     while (r->at < r->end && *r->at != ' ' && *r->at != '\t') {
         if (r->data_ended) return fail(r, "data goes on after its padding");
         if (r->end - r->at < 4) return fail(r, "base64 comes in groups of four digits");
-        const int a = base64_digit(r->at[0]), b = base64_digit(r->at[1]), c = base64_digit(r->at[2]), d = base64_digit(r->at[3]);
+        const int a = base64_digit(r->at[0]), b = base64_digit(r->at[1]), c = base64_digit(r->at[2]),
+                  d = base64_digit(r->at[3]);
         const bool pad3 = r->at[2] == '=' && r->at[3] == '=', pad1 = r->at[3] == '=';
         if (a < 0 || b < 0 || (c < 0 && !pad3) || (d < 0 && !pad1)) return fail(r, "'%.4s' is not base64", r->at);
-        const uint32_t w = (uint32_t)a << 18 | (uint32_t)b << 12 | (c < 0 ? 0u : (uint32_t)c << 6) | (d < 0 ? 0u : (uint32_t)d);
+        const uint32_t w =
+            (uint32_t)a << 18 | (uint32_t)b << 12 | (c < 0 ? 0u : (uint32_t)c << 6) | (d < 0 ? 0u : (uint32_t)d);
         glia_put_u8(&r->bytes, (uint8_t)(w >> 16));
         if (!pad3) glia_put_u8(&r->bytes, (uint8_t)(w >> 8));
         if (!pad1) glia_put_u8(&r->bytes, (uint8_t)w);
@@ -452,7 +483,8 @@ static bool line_core(parser *r)
 {
     uint32_t core;
     if (!take_u32(r, ISA_CORES - 1, &core)) return false;
-    if (core >= r->p->core_count) return fail(r, "the program has %u cores, not one numbered %u", r->p->core_count, core);
+    if (core >= r->p->core_count)
+        return fail(r, "the program has %u cores, not one numbered %u", r->p->core_count, core);
     r->core = core;
     r->has_core = true;
     return take_option(r, "sbuf", UINT64_MAX, &r->p->cores[core].sbuf_used) &&
@@ -515,15 +547,17 @@ static bool take_access(parser *r, uint8_t *out)
 
 static bool line_slot(parser *r)
 {
-    isa_slot s = { 0 };
+    isa_slot s = {0};
     if (!take_name(r, &s.name)) return false;
     if (accept(r, '=')) {
         s.kind = ISA_SLOT_GLOBAL;
         if (!take_ref(r, r->p->tensors.count, tensor_name, "tensor", &s.index)) return false;
     } else {
         s.kind = ISA_SLOT_FORMAL;
-        for (uint32_t k = 0; k < r->f->slots.count; k++) s.index += r->f->slots.items[k].kind == ISA_SLOT_FORMAL;
-        if (!expect_word(r, "formal") || !take_access(r, &s.access) || !take_option(r, "bytes", UINT64_MAX, &s.bytes)) return false;
+        for (uint32_t k = 0; k < r->f->slots.count; k++)
+            s.index += r->f->slots.items[k].kind == ISA_SLOT_FORMAL;
+        if (!expect_word(r, "formal") || !take_access(r, &s.access) || !take_option(r, "bytes", UINT64_MAX, &s.bytes))
+            return false;
     }
     VEC_PUSH(&r->f->slots) = s;
     return true;
@@ -558,7 +592,8 @@ static bool take_dims(parser *r, isa_operand *o)
     if (!expect(r, ',')) return false;
     while (!accept(r, ')')) {
         if (o->rank == ISA_DIMS) return fail(r, "an operand has at most %d dims", ISA_DIMS);
-        if (!take_i64(r, &o->step[o->rank]) || !expect(r, ':') || !take_u32(r, UINT32_MAX, &o->count[o->rank])) return false;
+        if (!take_i64(r, &o->step[o->rank]) || !expect(r, ':') || !take_u32(r, UINT32_MAX, &o->count[o->rank]))
+            return false;
         o->rank++;
     }
     return true;
@@ -570,10 +605,12 @@ static bool take_operand_dtype(parser *r, isa_operand *o)
     while (accept(r, '.')) {
         skip(r);
         const char *first = r->at;
-        while (r->at < r->end && *r->at >= 'a' && *r->at <= 'z') r->at++;
-        const word w = { first, (size_t)(r->at - first) };
+        while (r->at < r->end && *r->at >= 'a' && *r->at <= 'z')
+            r->at++;
+        const word w = {first, (size_t)(r->at - first)};
         if (!take_u8(r, is(w, "pack") ? &o->packing : &o->indirect)) return false;
-        if (!is(w, "pack") && !is(w, "indirect")) return fail(r, "'%.*s' follows no element type; pack, indirect", (int)w.n, w.s);
+        if (!is(w, "pack") && !is(w, "indirect"))
+            return fail(r, "'%.*s' follows no element type; pack, indirect", (int)w.n, w.s);
     }
     return true;
 }
@@ -581,8 +618,8 @@ static bool take_operand_dtype(parser *r, isa_operand *o)
 static bool take_chip(parser *r, isa_operand *o, uint8_t space)
 {
     o->space = space;
-    return expect(r, ':') && take_operand_dtype(r, o) && expect(r, '(') && take_u8(r, &o->start_partition) && expect(r, '+') &&
-           take_u8(r, &o->partitions) && expect(r, ',') && take_offset(r, o) && take_dims(r, o);
+    return expect(r, ':') && take_operand_dtype(r, o) && expect(r, '(') && take_u8(r, &o->start_partition) &&
+           expect(r, '+') && take_u8(r, &o->partitions) && expect(r, ',') && take_offset(r, o) && take_dims(r, o);
 }
 
 static bool take_hbm(parser *r, isa_operand *o)
@@ -608,7 +645,8 @@ static bool take_bits(parser *r, isa_operand *o)
     uint64_t v = 0;
     if (!take_dtype(r, &o->dtype) || !expect(r, ':') || !expect(r, '0') || !expect(r, 'x')) return false;
     const char *first = r->at;
-    for (int d; r->at < r->end && (d = hex_digit(*r->at)) >= 0; r->at++) v = v << 4 | (uint64_t)d;
+    for (int d; r->at < r->end && (d = hex_digit(*r->at)) >= 0; r->at++)
+        v = v << 4 | (uint64_t)d;
     if (r->at == first || r->at - first > 16) return fail(r, "expected 1 to 16 hexadecimal digits");
     o->offset = (int64_t)v;
     return true;
@@ -757,7 +795,7 @@ static bool take_waits(parser *r, isa_insn *i)
 {
     if (!expect(r, '(')) return false;
     do {
-        isa_wait w = { 0 };
+        isa_wait w = {0};
         if (!take_semaphore(r, &w.sem) || !expect(r, '>') || !expect(r, '=')) return false;
         if (peek(r) == 'b') {
             if (!expect_word(r, "base")) return false;
@@ -775,7 +813,7 @@ static bool take_updates(parser *r, isa_insn *i)
 {
     if (!expect(r, '(')) return false;
     do {
-        isa_update u = { 0 };
+        isa_update u = {0};
         if (!take_semaphore(r, &u.sem) || !take_i32(r, &u.value)) return false;
         if (i->update_count == UINT8_MAX) return fail(r, "an instruction has at most %d updates", UINT8_MAX);
         VEC_PUSH(&r->f->updates) = u;
@@ -831,18 +869,29 @@ static bool line_end(parser *r)
 
 static bool line_meta(parser *r)
 {
-    r->at = r->end;         // the container's business: neff_parse reads these
+    r->at = r->end; // the container's business: neff_parse reads these
     return true;
 }
 
-static const struct { const char *name; bool (*read)(parser *r); int places; bool before_program; } directives[] = {
-    { "program", line_program, HEAD, true },     { "meta", line_meta, HEAD, true },
-    { "assume", line_assume, HEAD, false },      { "group", line_group, HEAD, false },
-    { "origin", line_origin, HEAD, false },      { "tensor", line_tensor, HEAD, false },
-    { "data", line_data, HEAD, false },          { "core", line_core, HEAD, false },
-    { "table", line_table, HEAD, false },        { "function", line_function, HEAD, false },
-    { "row", line_row, IN_TABLE, false },        { "slot", line_slot, IN_FUNCTION, false },
-    { "end", line_end, IN_TABLE | IN_FUNCTION, false },
+static const struct {
+    const char *name;
+    bool (*read)(parser *r);
+    int places;
+    bool before_program;
+} directives[] = {
+    {"program", line_program, HEAD, true},
+    {"meta", line_meta, HEAD, true},
+    {"assume", line_assume, HEAD, false},
+    {"group", line_group, HEAD, false},
+    {"origin", line_origin, HEAD, false},
+    {"tensor", line_tensor, HEAD, false},
+    {"data", line_data, HEAD, false},
+    {"core", line_core, HEAD, false},
+    {"table", line_table, HEAD, false},
+    {"function", line_function, HEAD, false},
+    {"row", line_row, IN_TABLE, false},
+    {"slot", line_slot, IN_FUNCTION, false},
+    {"end", line_end, IN_TABLE | IN_FUNCTION, false},
 };
 
 static bool read_line(parser *r)
@@ -921,16 +970,23 @@ static glia_status finish(parser *r)
 
 glia_status isa_parse(glia_span text, const char *path, isa_program **out)
 {
-    parser r = { .path = path, .at = (const char *)text.data, .line = (const char *)text.data, .text_end = (const char *)text.data + text.size };
+    parser r = {.path = path,
+                .at = (const char *)text.data,
+                .line = (const char *)text.data,
+                .text_end = (const char *)text.data + text.size};
     *out = NULL;
-    if (text.size) read_lines(&r);
-    else (void)fail(&r, "the text is empty");
+    if (text.size)
+        read_lines(&r);
+    else
+        (void)fail(&r, "the text is empty");
     glia_status s = finish(&r);
     glia_strbuf_fini(&r.report);
     glia_strbuf_fini(&r.bytes);
     VEC_FREE(&r.bindings);
     VEC_FREE(&r.aliases);
-    if (s) isa_program_destroy(r.p);
-    else *out = r.p;
+    if (s)
+        isa_program_destroy(r.p);
+    else
+        *out = r.p;
     return s;
 }

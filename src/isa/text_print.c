@@ -11,7 +11,8 @@
 //   table N formals=N                   lines: row SLOT+OFFSET..., then: end
 //   function NAME formals=N             lines: slots, instructions, then: end
 //   slot NAME = TENSOR                  slot NAME formal ACCESS bytes=N
-//   ENGINE OP OPERAND, ... ATTR... {queue=N} {priority=N} {on=ENGINE|...} {wait(sN>=V, sN>=base+V)} {inc(sN+V)} {@ORIGIN}
+//   ENGINE OP OPERAND, ... ATTR... {queue=N} {priority=N} {on=ENGINE|...} {wait(sN>=V, sN>=base+V)} {inc(sN+V)}
+//   {@ORIGIN}
 //
 // OPERAND: sbuf:DTYPE(START+PARTITIONS, OFFSET, STEP:COUNT ...), psum likewise; %SLOT:DTYPE(OFFSET, STEP:COUNT ...);
 // pattern(BASE, CHANNEL, STEP:COUNT ...); rN; 7 (s32); 1.5 (f32); DTYPE:0xBITS; _ for an absent one in the middle. An
@@ -40,27 +41,37 @@ static void put_quoted(glia_strbuf *out, const char *s)
     glia_put(out, "\"");
     for (; *s; s++) {
         const unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\') glia_putf(out, "\\%c", c);
-        else if (c < 0x20 || c == 0x7f) glia_putf(out, "\\x%02x", c);
-        else glia_put_u8(out, c);
+        if (c == '"' || c == '\\')
+            glia_putf(out, "\\%c", c);
+        else if (c < 0x20 || c == 0x7f)
+            glia_putf(out, "\\x%02x", c);
+        else
+            glia_put_u8(out, c);
     }
     glia_put(out, "\"");
 }
 
 static void put_name(glia_strbuf *out, const char *s)
 {
-    if (is_bare(s)) glia_put(out, s);
-    else put_quoted(out, s);
+    if (is_bare(s))
+        glia_put(out, s);
+    else
+        put_quoted(out, s);
 }
 
 static void put_ref(glia_strbuf *out, const char *name, uint32_t index, bool unique)
 {
-    if (unique) put_name(out, name);
-    else glia_putf(out, "%u", index);
+    if (unique)
+        put_name(out, name);
+    else
+        glia_putf(out, "%u", index);
 }
 
 // Which of some names occur once; NULL-terminated use is the caller's business. Free with glia_free.
-typedef struct named { const char *name; uint32_t index; } named;
+typedef struct named {
+    const char *name;
+    uint32_t index;
+} named;
 
 static int compare_named(const void *a, const void *b)
 {
@@ -80,7 +91,8 @@ static bool *uniques(named *names, uint32_t count)
 static bool *unique_tensors(const isa_program *p)
 {
     named *names = glia_alloc(glia_array_bytes(p->tensors.count, sizeof *names));
-    for (uint32_t k = 0; k < p->tensors.count; k++) names[k] = (named){ p->tensors.items[k].name, k };
+    for (uint32_t k = 0; k < p->tensors.count; k++)
+        names[k] = (named){p->tensors.items[k].name, k};
     bool *unique = uniques(names, p->tensors.count);
     glia_free(names);
     return unique;
@@ -89,7 +101,8 @@ static bool *unique_tensors(const isa_program *p)
 static bool *unique_slots(const isa_function *f)
 {
     named *names = glia_alloc(glia_array_bytes(f->slots.count, sizeof *names));
-    for (uint32_t k = 0; k < f->slots.count; k++) names[k] = (named){ f->slots.items[k].name, k };
+    for (uint32_t k = 0; k < f->slots.count; k++)
+        names[k] = (named){f->slots.items[k].name, k};
     bool *unique = uniques(names, f->slots.count);
     glia_free(names);
     return unique;
@@ -108,7 +121,7 @@ typedef struct printer {
     glia_strbuf *out;
     const isa_program *p;
     const isa_function *f;
-    const bool *unique_slot;        // of `f`; NULL: find out for each
+    const bool *unique_slot; // of `f`; NULL: find out for each
 } printer;
 
 static void put_dtype(glia_strbuf *out, const isa_operand *o)
@@ -151,9 +164,11 @@ static void put_immediate(glia_strbuf *out, const isa_operand *o)
 static void put_slot(const printer *w, const isa_operand *o)
 {
     glia_put(w->out, "%");
-    if (o->tensor >= w->f->slots.count) glia_putf(w->out, "%u", o->tensor);
-    else put_ref(w->out, w->f->slots.items[o->tensor].name, o->tensor,
-                 w->unique_slot ? w->unique_slot[o->tensor] : is_unique_slot(w->f, o->tensor));
+    if (o->tensor >= w->f->slots.count)
+        glia_putf(w->out, "%u", o->tensor);
+    else
+        put_ref(w->out, w->f->slots.items[o->tensor].name, o->tensor,
+                w->unique_slot ? w->unique_slot[o->tensor] : is_unique_slot(w->f, o->tensor));
 }
 
 static void put_operand(const printer *w, const isa_operand *o)
@@ -187,8 +202,12 @@ static void put_operand(const printer *w, const isa_operand *o)
         glia_putf(out, "r%u", o->tensor);
         if (o->dtype != NUM_S32) put_dtype(out, o);
         return;
-    case ISA_IMM: put_immediate(out, o); return;
-    default: glia_put(out, "_"); return;        // absent
+    case ISA_IMM:
+        put_immediate(out, o);
+        return;
+    default:
+        glia_put(out, "_");
+        return; // absent
     }
 }
 
@@ -200,9 +219,12 @@ static void put_attrs(glia_strbuf *out, const isa_insn *i, const isa_row *row)
         const isa_format_attr *a = &row->attrs[k];
         const char *value = isa_attr_value_name((isa_attr_kind)a->kind, i->attr[k]);
         if (i->attr[k] == 0 && a->kind != ISA_ATTR_ACT) continue;
-        if (value) glia_putf(out, " %s=%s", a->name, value);
-        else if (i->attr[k] == 1 && a->kind == ISA_ATTR_BOOL) glia_putf(out, " %s", a->name);
-        else glia_putf(out, " %s=%u", a->name, i->attr[k]);
+        if (value)
+            glia_putf(out, " %s=%s", a->name, value);
+        else if (i->attr[k] == 1 && a->kind == ISA_ATTR_BOOL)
+            glia_putf(out, " %s", a->name);
+        else
+            glia_putf(out, " %s=%u", a->name, i->attr[k]);
     }
     if (i->queue != ISA_NO_QUEUE) glia_putf(out, " queue=%u", i->queue);
     if (i->priority) glia_putf(out, " priority=%u", i->priority);
@@ -233,13 +255,15 @@ static void put_insn(const printer *w, uint32_t insn)
 {
     const isa_insn *i = &w->f->insns.items[insn];
     const isa_row *row = isa_row_get((isa_op)i->op);
-    glia_strbuf line = { 0 };
+    glia_strbuf line = {0};
     printer inner = *w;
     inner.out = &line;
     glia_putf(&line, "%-5s %-21s", isa_engine_name((isa_engine)i->engine), row->name);
     int last = i->operand_count;
-    while (last > 0 && isa_operand_of(w->f, i, last - 1)->space == ISA_SPACE_NONE) last--;
-    while (last == 0 && line.data[line.size - 1] == ' ') line.size--;      // nothing to align
+    while (last > 0 && isa_operand_of(w->f, i, last - 1)->space == ISA_SPACE_NONE)
+        last--;
+    while (last == 0 && line.data[line.size - 1] == ' ')
+        line.size--; // nothing to align
     for (int k = 0; k < last; k++) {
         glia_put(&line, k ? ", " : "");
         put_operand(&inner, isa_operand_of(w->f, i, k));
@@ -252,7 +276,7 @@ static void put_insn(const printer *w, uint32_t insn)
 
 void isa_print_insn(glia_strbuf *out, const isa_program *p, const isa_function *f, uint32_t insn)
 {
-    const printer w = { out, p, f, NULL };
+    const printer w = {out, p, f, NULL};
     put_insn(&w, insn);
 }
 
@@ -260,7 +284,7 @@ void isa_print_insn(glia_strbuf *out, const isa_program *p, const isa_function *
 
 static void put_slots(glia_strbuf *out, const isa_program *p, const isa_function *f, const bool *unique_tensor)
 {
-    static const char *const accesses[] = { "none", "read", "write", "rw" };
+    static const char *const accesses[] = {"none", "read", "write", "rw"};
     for (uint32_t s = 0; s < f->slots.count; s++) {
         const isa_slot *slot = &f->slots.items[s];
         glia_put(out, "    slot ");
@@ -279,7 +303,7 @@ static void put_function(glia_strbuf *out, const isa_program *p, const isa_core 
                          const bool *unique_tensor)
 {
     bool *unique_slot = unique_slots(f);
-    const printer w = { out, p, f, unique_slot };
+    const printer w = {out, p, f, unique_slot};
     glia_put(out, "\n  function ");
     put_name(out, f->name);
     glia_putf(out, " formals=%u\n", f->formal_count);
@@ -325,15 +349,17 @@ static void put_table(glia_strbuf *out, uint32_t index, const isa_table *t)
 
 static void put_tensor(glia_strbuf *out, const isa_program *p, const isa_tensor *t, const bool *unique)
 {
-    static const char *const kinds[ISA_TENSOR_KIND_COUNT] = { "input", "output", "const", "scratch" };
+    static const char *const kinds[ISA_TENSOR_KIND_COUNT] = {"input", "output", "const", "scratch"};
     glia_put(out, "tensor ");
     put_name(out, t->name);
     glia_putf(out, " %s %s[", kinds[t->kind], num_dtype_get((num_dtype)t->dtype)->name);
-    for (int d = 0; d < t->rank; d++) glia_putf(out, "%s%lld", d ? "," : "", (long long)t->dims[d]);
+    for (int d = 0; d < t->rank; d++)
+        glia_putf(out, "%s%lld", d ? "," : "", (long long)t->dims[d]);
     glia_put(out, "]");
     if (t->weight) glia_putf(out, " weight=%u", t->weight);
     for (int k = 0; k < t->layout.axis_count; k++)
-        glia_putf(out, "%s%u:%u*%u", k ? " " : " layout=[", t->layout.axes[k].dim, t->layout.axes[k].step, t->layout.axes[k].count);
+        glia_putf(out, "%s%u:%u*%u", k ? " " : " layout=[", t->layout.axes[k].dim, t->layout.axes[k].step,
+                  t->layout.axes[k].count);
     if (t->layout.axis_count) glia_put(out, "]");
     if (t->alias >= 0) {
         glia_put(out, " alias=");
@@ -346,7 +372,7 @@ static void put_tensor(glia_strbuf *out, const isa_program *p, const isa_tensor 
 static void put_base64(glia_strbuf *out, glia_span data)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    enum { LINE = 57 };             // bytes of a line: 76 digits
+    enum { LINE = 57 }; // bytes of a line: 76 digits
     for (size_t at = 0; at < data.size; at += LINE) {
         char line[80];
         size_t n = 0;
@@ -379,7 +405,8 @@ static void put_head(glia_strbuf *out, const isa_program *p)
     }
     for (uint32_t k = 0; k < p->groups.count; k++) {
         glia_put(out, "group");
-        for (uint32_t r = 0; r < p->groups.items[k].count; r++) glia_putf(out, " %u", p->groups.items[k].ranks[r]);
+        for (uint32_t r = 0; r < p->groups.items[k].count; r++)
+            glia_putf(out, " %u", p->groups.items[k].ranks[r]);
         glia_put(out, "\n");
     }
     for (uint32_t k = 1; k < p->origins.count; k++) {
@@ -395,7 +422,8 @@ void isa_print(glia_strbuf *out, const isa_program *p)
 {
     put_head(out, p);
     bool *unique = unique_tensors(p);
-    for (uint32_t k = 0; k < p->tensors.count; k++) put_tensor(out, p, &p->tensors.items[k], unique);
+    for (uint32_t k = 0; k < p->tensors.count; k++)
+        put_tensor(out, p, &p->tensors.items[k], unique);
     for (uint32_t k = 0; k < p->tensors.count; k++) {
         if (p->tensors.items[k].kind != ISA_TENSOR_CONST) continue;
         glia_put(out, "data ");
@@ -406,9 +434,12 @@ void isa_print(glia_strbuf *out, const isa_program *p)
     }
     for (uint32_t c = 0; c < p->core_count; c++) {
         const isa_core *core = &p->cores[c];
-        glia_putf(out, "\ncore %u sbuf=%llu psum=%llu\n", c, (unsigned long long)core->sbuf_used, (unsigned long long)core->psum_used);
-        for (uint32_t t = 0; t < core->tables.count; t++) put_table(out, t, &core->tables.items[t]);
-        for (uint32_t k = 0; k < core->functions.count; k++) put_function(out, p, core, core->functions.items[k], unique);
+        glia_putf(out, "\ncore %u sbuf=%llu psum=%llu\n", c, (unsigned long long)core->sbuf_used,
+                  (unsigned long long)core->psum_used);
+        for (uint32_t t = 0; t < core->tables.count; t++)
+            put_table(out, t, &core->tables.items[t]);
+        for (uint32_t k = 0; k < core->functions.count; k++)
+            put_function(out, p, core, core->functions.items[k], unique);
     }
     glia_free(unique);
 }

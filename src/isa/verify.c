@@ -8,7 +8,7 @@
 
 typedef enum rule_stage { STRUCTURE, HARDWARE } rule_stage;
 typedef enum rule_scope { PROGRAM, TENSOR, INSN_SCOPE, OPERAND_SCOPE, FUNCTION } rule_scope;
-#define INSN INSN_SCOPE         // rules.def says INSN and OPERAND; isa.def and formats.def use the words as macros
+#define INSN INSN_SCOPE // rules.def says INSN and OPERAND; isa.def and formats.def use the words as macros
 #define OPERAND OPERAND_SCOPE
 
 typedef struct rule_row {
@@ -17,14 +17,14 @@ typedef struct rule_row {
     void (*check)(isa_judge *j);
 } rule_row;
 
-#define RULE(name, stage, scope, first, last, fact, text) { stage, scope, isa_rule_##name },
+#define RULE(name, stage, scope, first, last, fact, text) {stage, scope, isa_rule_##name},
 static const rule_row rows[ISA_RULE_ID_COUNT] = {
 #include "isa/rules.def"
 };
 #undef INSN
 #undef OPERAND
 
-#define RULE(name, stage, scope, first, last, fact, text) { #name, fact, text, stage == STRUCTURE, first, last },
+#define RULE(name, stage, scope, first, last, fact, text) {#name, fact, text, stage == STRUCTURE, first, last},
 static const isa_rule_row public_rows[ISA_RULE_ID_COUNT] = {
 #include "isa/rules.def"
 };
@@ -55,7 +55,8 @@ static void put_place(isa_judge *j)
     if (!j->i) return;
     glia_putf(&j->text, " instruction %u", j->insn);
     if (j->i->op < ISA_OP_COUNT)
-        glia_putf(&j->text, ", %s of %s", isa_row_get((isa_op)j->i->op)->name, isa_engine_name((isa_engine)j->i->engine));
+        glia_putf(&j->text, ", %s of %s", isa_row_get((isa_op)j->i->op)->name,
+                  isa_engine_name((isa_engine)j->i->engine));
     if (j->slot >= 0) glia_putf(&j->text, ", operand '%s'", j->row->operands[j->slot].name);
     if (j->i->origin > 0 && j->i->origin < p->origins.count) {
         const isa_origin *o = &p->origins.items[j->i->origin];
@@ -125,7 +126,8 @@ static void for_each_function(isa_judge *j, rule_stage stage, void (*each)(isa_j
 
 static void each_insn(isa_judge *j, rule_stage stage)
 {
-    for (uint32_t i = 0; i < j->f->insns.count && j->violations < ISA_VIOLATIONS; i++) run_insn(j, stage, i);
+    for (uint32_t i = 0; i < j->f->insns.count && j->violations < ISA_VIOLATIONS; i++)
+        run_insn(j, stage, i);
 }
 
 static void each_function(isa_judge *j, rule_stage stage)
@@ -155,7 +157,8 @@ static glia_status verdict(isa_judge *j)
         glia_strbuf_fini(&j->text);
         return GLIA_OK;
     }
-    if (j->violations >= ISA_VIOLATIONS) glia_putf(&j->text, "\nthe first %d are shown; there may be more", ISA_VIOLATIONS);
+    if (j->violations >= ISA_VIOLATIONS)
+        glia_putf(&j->text, "\nthe first %d are shown; there may be more", ISA_VIOLATIONS);
     glia_status s = GLIA_FAIL(INVALID, "%s", glia_strbuf_str(&j->text));
     glia_strbuf_fini(&j->text);
     return s;
@@ -163,7 +166,7 @@ static glia_status verdict(isa_judge *j)
 
 glia_status isa_check_structure(const isa_program *p)
 {
-    isa_judge j = { .p = p, .generation = 2, .slot = -1 };
+    isa_judge j = {.p = p, .generation = 2, .slot = -1};
     run_stage(&j, STRUCTURE);
     return verdict(&j);
 }
@@ -171,7 +174,7 @@ glia_status isa_check_structure(const isa_program *p)
 glia_status isa_verify(const isa_program *p, const hw_chip *chip)
 {
     TRY(isa_check_structure(p));
-    isa_judge j = { .p = p, .chip = chip, .generation = (int)hw_int(chip->generation), .slot = -1 };
+    isa_judge j = {.p = p, .chip = chip, .generation = (int)hw_int(chip->generation), .slot = -1};
     for (int t = 0; t < NUM_DTYPE_COUNT; t++)
         j.has_dtype[t] = hw_chip_has_dtype(chip, num_dtype_get((num_dtype)t)->name);
     run_stage(&j, HARDWARE);

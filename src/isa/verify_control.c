@@ -25,8 +25,8 @@ void isa_rule_lnc(isa_judge *j)
 // A sequence of barriers as a polynomial hash that concatenation and repetition respect: unrolled and rolled loops, and
 // called and inlined bodies, compare equal. Arithmetic is modulo 2^61 - 1.
 typedef struct barriers {
-    uint64_t hash, power;       // power = base^length
-    uint64_t count;             // saturates; of a dynamic loop, as if it ran once
+    uint64_t hash, power; // power = base^length
+    uint64_t count;       // saturates; of a dynamic loop, as if it ran once
 } barriers;
 #define MODULUS ((1ull << 61) - 1)
 
@@ -40,16 +40,17 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static const barriers no_barriers = { 0, 1, 0 };
+static const barriers no_barriers = {0, 1, 0};
 
 static barriers one_barrier(uint64_t token)
 {
-    return (barriers){ token % MODULUS, 1000003, 1 };
+    return (barriers){token % MODULUS, 1000003, 1};
 }
 
 static barriers then(barriers a, barriers b)
 {
-    return (barriers){ (mul_mod(a.hash, b.power) + b.hash) % MODULUS, mul_mod(a.power, b.power), add_saturated(a.count, b.count) };
+    return (barriers){(mul_mod(a.hash, b.power) + b.hash) % MODULUS, mul_mod(a.power, b.power),
+                      add_saturated(a.count, b.count)};
 }
 
 static barriers repeat(barriers a, uint64_t times)
@@ -66,14 +67,19 @@ static barriers repeat(barriers a, uint64_t times)
 static int64_t trips_of(const isa_function *f, const isa_insn *i)
 {
     if (i->op != ISA_for) return -1;
-    const isa_operand *start = isa_operand_of(f, i, 1), *limit = isa_operand_of(f, i, 2), *stride = isa_operand_of(f, i, 3);
+    const isa_operand *start = isa_operand_of(f, i, 1), *limit = isa_operand_of(f, i, 2),
+                      *stride = isa_operand_of(f, i, 3);
     if (start->space != ISA_IMM || limit->space != ISA_IMM || stride->offset <= 0) return -1;
     if (limit->offset <= start->offset) return 0;
     const __int128 span = (__int128)limit->offset - start->offset;
     return (int64_t)((span + stride->offset - 1) / stride->offset);
 }
 
-typedef struct barrier_frame { const isa_insn *open; barriers before, arm; bool has_arm; } barrier_frame;
+typedef struct barrier_frame {
+    const isa_insn *open;
+    barriers before, arm;
+    bool has_arm;
+} barrier_frame;
 
 static barriers close_frame(const isa_function *f, const barrier_frame *frame, barriers body)
 {
@@ -96,10 +102,16 @@ static barriers barriers_of(const isa_function *f, const barriers *callees)
     for (uint32_t n = 0; n < f->insns.count; n++) {
         const isa_insn *i = &f->insns.items[n];
         switch (i->op) {
-        case ISA_barrier: now = then(now, one_barrier(i->attr[0] + 1u)); break;
-        case ISA_call: now = then(now, callees[isa_operand_of(f, i, 0)->offset]); break;
-        case ISA_for: case ISA_while: case ISA_if:
-            stack[depth++] = (barrier_frame){ .open = i, .before = now };
+        case ISA_barrier:
+            now = then(now, one_barrier(i->attr[0] + 1u));
+            break;
+        case ISA_call:
+            now = then(now, callees[isa_operand_of(f, i, 0)->offset]);
+            break;
+        case ISA_for:
+        case ISA_while:
+        case ISA_if:
+            stack[depth++] = (barrier_frame){.open = i, .before = now};
             now = no_barriers;
             break;
         case ISA_else:
@@ -107,8 +119,13 @@ static barriers barriers_of(const isa_function *f, const barriers *callees)
             stack[depth - 1].has_arm = true;
             now = no_barriers;
             break;
-        case ISA_end_for: case ISA_end_while: case ISA_end_if: now = close_frame(f, &stack[--depth], now); break;
-        default: break;
+        case ISA_end_for:
+        case ISA_end_while:
+        case ISA_end_if:
+            now = close_frame(f, &stack[--depth], now);
+            break;
+        default:
+            break;
         }
     }
     return now;
@@ -117,7 +134,8 @@ static barriers barriers_of(const isa_function *f, const barriers *callees)
 static barriers barriers_of_core(const isa_core *core)
 {
     barriers *of = glia_alloc(glia_array_bytes(core->functions.count, sizeof *of));
-    for (uint32_t k = core->functions.count; k-- > 0;) of[k] = barriers_of(core->functions.items[k], of);
+    for (uint32_t k = core->functions.count; k-- > 0;)
+        of[k] = barriers_of(core->functions.items[k], of);
     const barriers entry = of[0];
     glia_free(of);
     return entry;
@@ -132,9 +150,11 @@ void isa_rule_barrier_pair(isa_judge *j)
     }
     const barriers b = barriers_of_core(&j->p->cores[1]);
     if (a.count != b.count)
-        isa_violation(j, "core 0 meets %llu barriers, core 1 %llu", (unsigned long long)a.count, (unsigned long long)b.count);
+        isa_violation(j, "core 0 meets %llu barriers, core 1 %llu", (unsigned long long)a.count,
+                      (unsigned long long)b.count);
     else if (a.hash != b.hash || a.power != b.power)
-        isa_violation(j, "both cores meet %llu barriers, but not the same ones in the same order", (unsigned long long)a.count);
+        isa_violation(j, "both cores meet %llu barriers, but not the same ones in the same order",
+                      (unsigned long long)a.count);
 }
 
 // ---- instructions ----
@@ -148,7 +168,8 @@ void isa_rule_engine(isa_judge *j)
 void isa_rule_generation(isa_judge *j)
 {
     if (j->generation < j->row->gen)
-        isa_violation(j, "'%s' exists from generation %u on, %s is %d", j->row->name, j->row->gen, j->chip->name, j->generation);
+        isa_violation(j, "'%s' exists from generation %u on, %s is %d", j->row->name, j->row->gen, j->chip->name,
+                      j->generation);
 }
 
 void isa_rule_loop_stride(isa_judge *j)
@@ -173,7 +194,7 @@ void isa_rule_semaphore_value(isa_judge *j)
 
 typedef struct usage {
     uint8_t engines;
-    uint64_t writes[ISA_ENGINE_COUNT];      // registers, as bits
+    uint64_t writes[ISA_ENGINE_COUNT]; // registers, as bits
 } usage;
 
 static void use_insn(usage *u, const isa_function *f, const isa_insn *i)
@@ -200,7 +221,8 @@ static usage *usage_of(const isa_core *core, uint32_t from)
             if (i->op != ISA_call) continue;
             const usage *callee = &of[isa_operand_of(f, i, 0)->offset];
             of[k].engines |= callee->engines;
-            for (int e = 0; e < ISA_ENGINE_COUNT; e++) of[k].writes[e] |= callee->writes[e];
+            for (int e = 0; e < ISA_ENGINE_COUNT; e++)
+                of[k].writes[e] |= callee->writes[e];
         }
     }
     return of;
@@ -249,10 +271,13 @@ static void check_engines(isa_judge *j, const usage *of)
             outside(j, n, (uint8_t)(1u << i->engine), "leads control", i->engines);
         if (i->op == ISA_call) {
             const uint8_t callee = of[isa_operand_of(j->f, i, 0)->offset].engines;
-            if (callee & ~i->engines) outside(j, n, (uint8_t)(callee & ~i->engines), "is used by the callee of a call", i->engines);
+            if (callee & ~i->engines)
+                outside(j, n, (uint8_t)(callee & ~i->engines), "is used by the callee of a call", i->engines);
         }
-        if (i->op == ISA_for || i->op == ISA_while || i->op == ISA_if) masks[depth++] = i->engines;
-        else if (part && i->op != ISA_else) depth--;
+        if (i->op == ISA_for || i->op == ISA_while || i->op == ISA_if)
+            masks[depth++] = i->engines;
+        else if (part && i->op != ISA_else)
+            depth--;
     }
 }
 
@@ -264,7 +289,10 @@ void isa_rule_control_engines(isa_judge *j)
     glia_free(of);
 }
 
-typedef struct loop_frame { bool is_for; uint8_t engines, reg; } loop_frame;
+typedef struct loop_frame {
+    bool is_for;
+    uint8_t engines, reg;
+} loop_frame;
 
 static void check_loop_writes(isa_judge *j, uint32_t n, const usage *u, const loop_frame *stack, int depth)
 {
@@ -273,7 +301,8 @@ static void check_loop_writes(isa_judge *j, uint32_t n, const usage *u, const lo
             if (!((stack[d].engines >> e) & 1) || !((u->writes[e] >> stack[d].reg) & 1)) continue;
             j->insn = n;
             j->i = &j->f->insns.items[n];
-            isa_violation(j, "writes r%u of %s, the register of a loop around it", stack[d].reg, isa_engine_name((isa_engine)e));
+            isa_violation(j, "writes r%u of %s, the register of a loop around it", stack[d].reg,
+                          isa_engine_name((isa_engine)e));
             j->i = NULL;
             return;
         }
@@ -287,13 +316,14 @@ void isa_rule_loop_register(isa_judge *j)
     int depth = 0;
     for (uint32_t n = 0; n < j->f->insns.count; n++) {
         const isa_insn *i = &j->f->insns.items[n];
-        usage own = { 0 };
+        usage own = {0};
         use_insn(&own, j->f, i);
         check_loop_writes(j, n, i->op == ISA_call ? &of[isa_operand_of(j->f, i, 0)->offset] : &own, stack, depth);
         if (i->op == ISA_for || i->op == ISA_while || i->op == ISA_if)
-            stack[depth++] = (loop_frame){ i->op == ISA_for, i->engines,
-                                           i->op == ISA_for ? (uint8_t)isa_operand_of(j->f, i, 0)->tensor : 0 };
-        else if (i->op == ISA_end_for || i->op == ISA_end_while || i->op == ISA_end_if) depth--;
+            stack[depth++] = (loop_frame){i->op == ISA_for, i->engines,
+                                          i->op == ISA_for ? (uint8_t)isa_operand_of(j->f, i, 0)->tensor : 0};
+        else if (i->op == ISA_end_for || i->op == ISA_end_while || i->op == ISA_end_if)
+            depth--;
     }
     glia_free(of);
 }
@@ -317,12 +347,14 @@ void isa_rule_call_write(isa_judge *j)
                 const isa_slot *from = &j->f->slots.items[t->items[(size_t)r * t->formals + to->index].slot];
                 if (from->kind == ISA_SLOT_FORMAL) {
                     if (to->access & ~from->access)
-                        isa_violation(j, "row %u binds formal '%s' to '%s', which the caller declares for less", r, to->name, from->name);
+                        isa_violation(j, "row %u binds formal '%s' to '%s', which the caller declares for less", r,
+                                      to->name, from->name);
                     continue;
                 }
                 const uint8_t kind = j->p->tensors.items[from->index].kind;
                 if ((to->access & ISA_WRITE) && (kind == ISA_TENSOR_CONST || kind == ISA_TENSOR_INPUT))
-                    isa_violation(j, "row %u binds formal '%s', which is written, to '%s', which must not be", r, to->name, from->name);
+                    isa_violation(j, "row %u binds formal '%s', which is written, to '%s', which must not be", r,
+                                  to->name, from->name);
             }
         }
     }
@@ -333,10 +365,10 @@ void isa_rule_call_write(isa_judge *j)
 
 typedef struct sums {
     int64_t value[ISA_SEMAPHORES];
-    bool unknown[ISA_SEMAPHORES];           // added to an unknown number of times
+    bool unknown[ISA_SEMAPHORES]; // added to an unknown number of times
 } sums;
 
-static void add_sums(sums *to, const sums *from, int64_t times)     // times < 0: unknown
+static void add_sums(sums *to, const sums *from, int64_t times) // times < 0: unknown
 {
     for (int s = 0; s < ISA_SEMAPHORES; s++) {
         if (from->value[s] == 0 && !from->unknown[s]) continue;
@@ -347,7 +379,11 @@ static void add_sums(sums *to, const sums *from, int64_t times)     // times < 0
     }
 }
 
-typedef struct sum_frame { const isa_insn *open; sums before, arm; bool has_arm; } sum_frame;
+typedef struct sum_frame {
+    const isa_insn *open;
+    sums before, arm;
+    bool has_arm;
+} sum_frame;
 
 // Adds up f's updates into *out; reports unequal arms when `j` is given, which stands at f then.
 static void sum_updates(isa_judge *j, const isa_function *f, const sums *const *callees, sum_frame *stack, sums *out)
@@ -364,7 +400,7 @@ static void sum_updates(isa_judge *j, const isa_function *f, const sums *const *
             const sums *callee = callees[isa_operand_of(f, i, 0)->offset];
             if (callee) add_sums(out, callee, 1);
         } else if (i->op == ISA_for || i->op == ISA_while || i->op == ISA_if) {
-            stack[depth] = (sum_frame){ .open = i, .before = *out };
+            stack[depth] = (sum_frame){.open = i, .before = *out};
             depth++;
             memset(out, 0, sizeof *out);
         } else if (i->op == ISA_else) {
@@ -382,10 +418,12 @@ static void sum_updates(isa_judge *j, const isa_function *f, const sums *const *
                 if (frame->arm.value[s] == out->value[s] && !unknown) continue;
                 j->insn = (uint32_t)(frame->open - f->insns.items);
                 j->i = frame->open;
-                if (unknown) isa_violation(j, "one arm adds to semaphore %d an unknown number of times", s);
-                else isa_violation(j, "its first arm adds %lld to semaphore %d, its other arm %lld",
-                                   (long long)(frame->has_arm ? frame->arm.value[s] : out->value[s]), s,
-                                   (long long)(frame->has_arm ? out->value[s] : 0));
+                if (unknown)
+                    isa_violation(j, "one arm adds to semaphore %d an unknown number of times", s);
+                else
+                    isa_violation(j, "its first arm adds %lld to semaphore %d, its other arm %lld",
+                                  (long long)(frame->has_arm ? frame->arm.value[s] : out->value[s]), s,
+                                  (long long)(frame->has_arm ? out->value[s] : 0));
                 j->i = NULL;
             }
             add_sums(&frame->before, out, 1);
@@ -420,7 +458,8 @@ void isa_rule_if_increments(isa_judge *j)
     }
     j->function = 0;
     j->f = entry;
-    for (uint32_t k = 0; k < count; k++) glia_free(of[k]);
+    for (uint32_t k = 0; k < count; k++)
+        glia_free(of[k]);
     glia_free(of);
     glia_free(stack);
 }
@@ -428,8 +467,8 @@ void isa_rule_if_increments(isa_judge *j)
 // ---- addresses that are known before execution ----
 
 typedef struct taint {
-    uint64_t reg[ISA_ENGINE_COUNT];         // registers that may hold a loaded value
-    bool *calls;                            // functions whose binding may depend on one
+    uint64_t reg[ISA_ENGINE_COUNT]; // registers that may hold a loaded value
+    bool *calls;                    // functions whose binding may depend on one
 } taint;
 
 static bool is_tainted(const taint *t, int engine, const isa_operand *o)
@@ -454,7 +493,8 @@ static bool spread(taint *t, const isa_function *f, bool in_tainted_call)
             const bool condition = i->op != ISA_for && (is_tainted(t, i->engine, isa_operand_of(f, i, 0)) ||
                                                         is_tainted(t, i->engine, isa_operand_of(f, i, 1)));
             under[depth++] = loaded_path || condition;
-        } else if (i->op == ISA_end_for || i->op == ISA_end_while || i->op == ISA_end_if) depth--;
+        } else if (i->op == ISA_end_for || i->op == ISA_end_while || i->op == ISA_end_if)
+            depth--;
         if (i->op == ISA_call) {
             const int64_t target = isa_operand_of(f, i, 0)->offset;
             const bool row = is_tainted(t, i->engine, isa_operand_of(f, i, 2));
@@ -464,7 +504,8 @@ static bool spread(taint *t, const isa_function *f, bool in_tainted_call)
         for (int e = 0; e < ISA_ENGINE_COUNT; e++) {
             if (!(((i->engines | 1u << i->engine) >> e) & 1)) continue;
             bool loaded = i->op == ISA_reg_load || loaded_path;
-            for (int k = 1; k < i->operand_count; k++) loaded |= is_tainted(t, e, isa_operand_of(f, i, k));
+            for (int k = 1; k < i->operand_count; k++)
+                loaded |= is_tainted(t, e, isa_operand_of(f, i, k));
             const uint64_t bit = 1ull << isa_operand_of(f, i, 0)->tensor;
             if (!loaded || (t->reg[e] & bit)) continue;
             t->reg[e] |= bit;
@@ -485,10 +526,12 @@ static void check_static(isa_judge *j, const taint *t)
             const isa_operand *o = isa_operand_of(j->f, i, k);
             for (int m = 0; m < o->term_count; m++)
                 if ((t->reg[i->engine] >> o->terms[m].reg) & 1)
-                    isa_violation(j, "its address comes from r%u, which is loaded from memory; use swdge or hwdge", o->terms[m].reg);
+                    isa_violation(j, "its address comes from r%u, which is loaded from memory; use swdge or hwdge",
+                                  o->terms[m].reg);
             const bool formal = o->space == ISA_HBM && j->f->slots.items[o->tensor].kind == ISA_SLOT_FORMAL;
             if (formal && t->calls[j->function])
-                isa_violation(j, "formal '%s' is bound by a loaded row; use swdge or hwdge", j->f->slots.items[o->tensor].name);
+                isa_violation(j, "formal '%s' is bound by a loaded row; use swdge or hwdge",
+                              j->f->slots.items[o->tensor].name);
         }
         j->i = NULL;
     }
@@ -511,10 +554,11 @@ void isa_rule_dma_static(isa_judge *j)
     const isa_core *core = &j->p->cores[j->core];
     if (j->function != 0 || !loads_registers(core)) return;
     const isa_function *entry = j->f;
-    taint t = { .calls = glia_alloc(core->functions.count) };
+    taint t = {.calls = glia_alloc(core->functions.count)};
     for (bool changed = true; changed;) {
         changed = false;
-        for (uint32_t k = 0; k < core->functions.count; k++) changed |= spread(&t, core->functions.items[k], t.calls[k]);
+        for (uint32_t k = 0; k < core->functions.count; k++)
+            changed |= spread(&t, core->functions.items[k], t.calls[k]);
     }
     for (j->function = 0; j->function < core->functions.count; j->function++) {
         j->f = core->functions.items[j->function];

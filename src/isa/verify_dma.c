@@ -30,7 +30,8 @@ static uint64_t elements(const isa_judge *j, int slot)
 void isa_rule_dma_elements(isa_judge *j)
 {
     if (is_dma(j) && !is_indirect(j) && elements(j, 0) != elements(j, 1))
-        isa_violation(j, "dst has %llu elements, src %llu", (unsigned long long)elements(j, 0), (unsigned long long)elements(j, 1));
+        isa_violation(j, "dst has %llu elements, src %llu", (unsigned long long)elements(j, 0),
+                      (unsigned long long)elements(j, 1));
 }
 
 void isa_rule_dma_cast(isa_judge *j)
@@ -38,8 +39,8 @@ void isa_rule_dma_cast(isa_judge *j)
     if (!is_dma(j) || j->operands[0].dtype == j->operands[1].dtype) return;
     for (int k = 0; k <= 1; k++)
         if (!j->has_dtype[j->operands[k].dtype] || num_bits((num_dtype)j->operands[k].dtype) > 32)
-            isa_violation(j, "casts '%s' to '%s'; '%s' is no type that a DMA of %s casts", dtype_of(j, 1), dtype_of(j, 0),
-                          dtype_of(j, k), j->chip->name);
+            isa_violation(j, "casts '%s' to '%s'; '%s' is no type that a DMA of %s casts", dtype_of(j, 1),
+                          dtype_of(j, 0), dtype_of(j, k), j->chip->name);
 }
 
 void isa_rule_dma_hwdge(isa_judge *j)
@@ -62,7 +63,8 @@ void isa_rule_dma_priority(isa_judge *j)
 {
     const int64_t classes = is_dma(j) ? hw_int(j->chip->dma_priorities) : 1;
     if (j->i->priority >= classes)
-        isa_violation(j, "has class %u; %lld exist%s", j->i->priority, (long long)classes, is_dma(j) ? "" : " for what is no DMA");
+        isa_violation(j, "has class %u; %lld exist%s", j->i->priority, (long long)classes,
+                      is_dma(j) ? "" : " for what is no DMA");
 }
 
 void isa_rule_dma_transpose(isa_judge *j)
@@ -81,7 +83,8 @@ void isa_rule_dma_transpose(isa_judge *j)
                       (unsigned long long)last, dst->partitions, (unsigned long long)isa_operand_free(dst));
     const int bits = num_bits((num_dtype)src->dtype);
     if (dst->dtype != src->dtype || (bits != 16 && bits != 32))
-        isa_violation(j, "src has type '%s', dst '%s'; one type of 2 or 4 bytes is needed", dtype_of(j, 1), dtype_of(j, 0));
+        isa_violation(j, "src has type '%s', dst '%s'; one type of 2 or 4 bytes is needed", dtype_of(j, 1),
+                      dtype_of(j, 0));
     if (dge_of(j) == ISA_DGE_SWDGE) isa_violation(j, "swdge transposes gathers alone");
 }
 
@@ -92,15 +95,16 @@ void isa_rule_dma_transpose_hwdge(isa_judge *j)
     uint64_t dims[ISA_DIMS + 1];
     int rank = 0;
     if (isa_on_chip(src)) dims[rank++] = src->partitions;
-    for (int k = 0; k < src->rank; k++) dims[rank++] = src->count[k];
-    if (rank < 2) return;           // dma_transpose says so
+    for (int k = 0; k < src->rank; k++)
+        dims[rank++] = src->count[k];
+    if (rank < 2) return; // dma_transpose says so
     const uint64_t first = dims[0], last = dims[rank - 1];
     if (num_bits((num_dtype)src->dtype) != 16 || last > 128)
         isa_violation(j, "src has type '%s' and a last dim of %llu", dtype_of(j, 1), (unsigned long long)last);
     const bool power = first == 1 || first == 2 || first == 4 || first == 8 || first == 16;
     if (rank == 2 ? first != 16 : !power || first * dims[rank - 2] % 16)
-        isa_violation(j, "src has %d dims, the first of %llu and the last but one of %llu", rank, (unsigned long long)first,
-                      (unsigned long long)dims[rank - 2]);
+        isa_violation(j, "src has %d dims, the first of %llu and the last but one of %llu", rank,
+                      (unsigned long long)first, (unsigned long long)dims[rank - 2]);
 }
 
 void isa_rule_dma_indirect(isa_judge *j)
@@ -120,8 +124,8 @@ void isa_rule_dma_indirect(isa_judge *j)
                       (unsigned long long)isa_operand_free(index), other->partitions);
     const uint64_t row = isa_operand_elements(rows) / rows->count[0];
     if (row != isa_operand_free(other))
-        isa_violation(j, "a row of the table has %llu elements, a partition of the SBUF side %llu", (unsigned long long)row,
-                      (unsigned long long)isa_operand_free(other));
+        isa_violation(j, "a row of the table has %llu elements, a partition of the SBUF side %llu",
+                      (unsigned long long)row, (unsigned long long)isa_operand_free(other));
 }
 
 // ---- collectives ----
@@ -131,17 +135,19 @@ void isa_rule_cc_shape(isa_judge *j)
     if (j->row->hard != ISA_CC) return;
     const uint64_t ranks = j->p->groups.items[j->operands[2].offset].count;
     const uint64_t dst = elements(j, 0), src = elements(j, 1);
-    const bool fits = j->i->op == ISA_cc_all_gather ? src <= UINT64_MAX / ranks && dst == src * ranks
-                    : j->i->op == ISA_cc_reduce_scatter ? dst <= UINT64_MAX / ranks && src == dst * ranks
-                    : dst == src;
-    if (!fits) isa_violation(j, "src has %llu elements, dst %llu, the group %llu ranks", (unsigned long long)src,
-                             (unsigned long long)dst, (unsigned long long)ranks);
+    const bool fits = j->i->op == ISA_cc_all_gather       ? src <= UINT64_MAX / ranks && dst == src * ranks
+                      : j->i->op == ISA_cc_reduce_scatter ? dst <= UINT64_MAX / ranks && src == dst * ranks
+                                                          : dst == src;
+    if (!fits)
+        isa_violation(j, "src has %llu elements, dst %llu, the group %llu ranks", (unsigned long long)src,
+                      (unsigned long long)dst, (unsigned long long)ranks);
     if (j->operands[0].dtype != j->operands[1].dtype)
         isa_violation(j, "src has type '%s', dst '%s'", dtype_of(j, 1), dtype_of(j, 0));
     const isa_alu op = (isa_alu)j->i->attr[0];
     const bool reduces = j->i->op == ISA_cc_all_reduce || j->i->op == ISA_cc_reduce_scatter;
     if (reduces ? op != ISA_ALU_ADD && op != ISA_ALU_MAXIMUM && op != ISA_ALU_MINIMUM : op != ISA_ALU_NONE)
-        isa_violation(j, "has operation '%s'; reductions add or take the larger or smaller, the others have none", isa_alu_name(op));
+        isa_violation(j, "has operation '%s'; reductions add or take the larger or smaller, the others have none",
+                      isa_alu_name(op));
 }
 
 // ---- registers ----
@@ -154,6 +160,8 @@ void isa_rule_register_memory(isa_judge *j)
     const num_dtype t = (num_dtype)j->operands[slot].dtype;
     if ((!num_is_integer(t) && t != NUM_BOOL) || num_bits(t) > 32)
         isa_violation(j, "'%s' has type '%s'", j->row->operands[slot].name, dtype_of(j, slot));
-    if (load && isa_is_bound(&j->operands[2]) && isa_is_bound(&j->operands[3]) && j->operands[2].offset > j->operands[3].offset)
-        isa_violation(j, "clamps to at least %lld and at most %lld", (long long)j->operands[2].offset, (long long)j->operands[3].offset);
+    if (load && isa_is_bound(&j->operands[2]) && isa_is_bound(&j->operands[3]) &&
+        j->operands[2].offset > j->operands[3].offset)
+        isa_violation(j, "clamps to at least %lld and at most %lld", (long long)j->operands[2].offset,
+                      (long long)j->operands[3].offset);
 }

@@ -40,7 +40,8 @@ void isa_rule_pattern_size(isa_judge *j)
 {
     const int64_t most = hw_int(j->chip->pattern_size_max);
     for (int k = 0; is_tile(j) && k < j->o->rank; k++)
-        if (j->o->count[k] > most) isa_violation(j, "dim %d counts to %u, at most %lld", k, j->o->count[k], (long long)most);
+        if (j->o->count[k] > most)
+            isa_violation(j, "dim %d counts to %u, at most %lld", k, j->o->count[k], (long long)most);
 }
 
 void isa_rule_pattern_stride(isa_judge *j)
@@ -48,7 +49,8 @@ void isa_rule_pattern_stride(isa_judge *j)
     const int64_t most = hw_int(j->chip->pattern_stride_max);
     for (int k = 0; is_tile(j) && k < j->o->rank; k++)
         if (j->o->count[k] > 1 && (j->o->step[k] > most || j->o->step[k] < -most))
-            isa_violation(j, "dim %d steps by %lld elements, at most %lld", k, (long long)j->o->step[k], (long long)most);
+            isa_violation(j, "dim %d steps by %lld elements, at most %lld", k, (long long)j->o->step[k],
+                          (long long)most);
 }
 
 void isa_rule_free_size(isa_judge *j)
@@ -57,7 +59,8 @@ void isa_rule_free_size(isa_judge *j)
     const int64_t most = hw_int(j->o->space == ISA_SBUF ? j->chip->sbuf_free_max : j->chip->psum_free_max);
     const uint64_t n = isa_operand_free(j->o);
     // bf16 PSUM holds twice as many; what PE may write is the matmul rules' business.
-    const uint64_t limit = j->o->space == ISA_PSUM ? (uint64_t)most * 32 / (uint64_t)num_bits((num_dtype)j->o->dtype) : (uint64_t)most;
+    const uint64_t limit =
+        j->o->space == ISA_PSUM ? (uint64_t)most * 32 / (uint64_t)num_bits((num_dtype)j->o->dtype) : (uint64_t)most;
     if (n > limit)
         isa_violation(j, "has %llu free elements, at most %llu in %s", (unsigned long long)n, (unsigned long long)limit,
                       j->o->space == ISA_SBUF ? "SBUF" : "PSUM");
@@ -67,7 +70,8 @@ void isa_rule_alignment(isa_judge *j)
 {
     if (!isa_on_chip(j->o)) return;
     const int size = num_size((num_dtype)j->o->dtype);
-    if (j->o->offset % size) isa_violation(j, "byte %lld is no multiple of the element's %d", (long long)j->o->offset, size);
+    if (j->o->offset % size)
+        isa_violation(j, "byte %lld is no multiple of the element's %d", (long long)j->o->offset, size);
     for (int k = 0; k < j->o->term_count; k++)
         if (j->o->terms[k].scale % size)
             isa_violation(j, "register r%u moves it by %lld bytes, no multiple of the element's %d", j->o->terms[k].reg,
@@ -111,8 +115,8 @@ void isa_rule_hbm_write(isa_judge *j)
     const isa_slot *s = &j->f->slots.items[j->o->tensor];
     if (s->kind == ISA_SLOT_FORMAL) {
         if (access & ~s->access)
-            isa_violation(j, "%s formal '%s', which declares that it is only %s", access & ISA_WRITE ? "writes" : "reads",
-                          s->name, s->access == ISA_READ ? "read" : "written");
+            isa_violation(j, "%s formal '%s', which declares that it is only %s",
+                          access & ISA_WRITE ? "writes" : "reads", s->name, s->access == ISA_READ ? "read" : "written");
         return;
     }
     const isa_tensor *t = &j->p->tensors.items[s->index];

@@ -31,14 +31,14 @@ static int reference(const isa_judge *j)
 void isa_rule_shape_full(isa_judge *j)
 {
     const int ref = reference(j);
-    if (ref < 0 || j->i->op == ISA_transpose32) return;     // has its own rule
+    if (ref < 0 || j->i->op == ISA_transpose32) return; // has its own rule
     for (int k = ref + 1; k < j->row->operand_count; k++) {
         const isa_operand *o = &j->operands[k];
         if (j->row->operands[k].rule != ISA_RULE_FULL || !isa_on_chip(o)) continue;
         if (o->partitions != j->operands[ref].partitions || free_of(j, k) != free_of(j, ref))
             isa_violation(j, "'%s' is [%u, %llu], '%s' is [%u, %llu]; they must be equal", name_of(j, ref),
-                          j->operands[ref].partitions, (unsigned long long)free_of(j, ref), name_of(j, k), o->partitions,
-                          (unsigned long long)free_of(j, k));
+                          j->operands[ref].partitions, (unsigned long long)free_of(j, ref), name_of(j, k),
+                          o->partitions, (unsigned long long)free_of(j, k));
     }
 }
 
@@ -77,9 +77,11 @@ void isa_rule_shape_one(isa_judge *j)
 
 void isa_rule_one_psum_input(isa_judge *j)
 {
-    int other = 2;                                  // tensor_tensor and copy_predicated: slots 1 and 2
-    if (isa_has_format(j, "stt")) other = 3;
-    else if (!isa_has_format(j, "tt") && !isa_has_format(j, "pred")) return;
+    int other = 2; // tensor_tensor and copy_predicated: slots 1 and 2
+    if (isa_has_format(j, "stt"))
+        other = 3;
+    else if (!isa_has_format(j, "tt") && !isa_has_format(j, "pred"))
+        return;
     if (j->operands[1].space == ISA_PSUM && j->operands[other].space == ISA_PSUM)
         isa_violation(j, "'%s' and '%s' are both in PSUM; copy one to SBUF first", name_of(j, 1), name_of(j, other));
 }
@@ -100,7 +102,8 @@ static uint64_t columns(const isa_judge *j, int slot)
 void isa_rule_matmul_contraction(isa_judge *j)
 {
     if (j->i->op != ISA_matmul || j->operands[1].partitions == j->operands[2].partitions) return;
-    isa_violation(j, "stationary contracts %u partitions, moving %u", j->operands[1].partitions, j->operands[2].partitions);
+    isa_violation(j, "stationary contracts %u partitions, moving %u", j->operands[1].partitions,
+                  j->operands[2].partitions);
 }
 
 void isa_rule_matmul_stationary(isa_judge *j)
@@ -123,7 +126,8 @@ void isa_rule_matmul_moving(isa_judge *j)
 
 void isa_rule_matmul_shape(isa_judge *j)
 {
-    if (j->i->op != ISA_matmul || columns(j, 1) > (uint64_t)hw_int(j->chip->pe_cols)) return;     // matmul_stationary says so
+    if (j->i->op != ISA_matmul || columns(j, 1) > (uint64_t)hw_int(j->chip->pe_cols))
+        return; // matmul_stationary says so
     if (j->operands[0].partitions != columns(j, 1) || free_of(j, 0) != columns(j, 2))
         isa_violation(j, "dst is [%u, %llu], stationary and moving make [%llu, %llu]", j->operands[0].partitions,
                       (unsigned long long)free_of(j, 0), (unsigned long long)columns(j, 1),
@@ -190,17 +194,19 @@ void isa_rule_psum_bank(isa_judge *j)
     const int64_t bank = hw_int(j->chip->psum_bank_bytes), most = hw_int(j->chip->pe_destination_banks);
     const int64_t banks = (hi - 1) / bank - lo / bank + 1;
     if (banks > most)
-        isa_violation(j, "dst touches bytes %lld to %lld, %lld banks of %lld; at most %lld", (long long)lo, (long long)hi,
-                      (long long)banks, (long long)bank, (long long)most);
+        isa_violation(j, "dst touches bytes %lld to %lld, %lld banks of %lld; at most %lld", (long long)lo,
+                      (long long)hi, (long long)banks, (long long)bank, (long long)most);
 }
 
 // ---- accumulation ----
 
-// Who wrote each 4-byte word of each quadrant of PSUM last, as far as straight-line code tells. Control makes it unknown,
-// so that nothing is refused by guesswork.
+// Who wrote each 4-byte word of each quadrant of PSUM last, as far as straight-line code tells. Control makes it
+// unknown, so that nothing is refused by guesswork.
 enum { QUADRANTS = 4, WORDS = ISA_PSUM_BANKS * ISA_PSUM_BANK_BYTES / 4 };
 typedef enum psum_writer { WRITER_UNKNOWN, WRITER_PE, WRITER_OTHER } psum_writer;
-typedef struct psum_state { uint8_t writer[QUADRANTS][WORDS]; } psum_state;
+typedef struct psum_state {
+    uint8_t writer[QUADRANTS][WORDS];
+} psum_state;
 
 // The words and quadrants of a static operand; false if it has dynamic terms or leaves PSUM.
 static bool psum_area(const isa_operand *o, int *first_quadrant, int *last_quadrant, int *first, int *last)
@@ -227,15 +233,16 @@ static void note_write(psum_state *s, const isa_operand *o, psum_writer writer)
 {
     int q0, q1, w0, w1;
     if (!psum_area(o, &q0, &q1, &w0, &w1)) {
-        memset(s, WRITER_UNKNOWN, sizeof *s);       // it may be anywhere
+        memset(s, WRITER_UNKNOWN, sizeof *s); // it may be anywhere
         return;
     }
-    for (int q = q0; q <= q1; q++) memset(&s->writer[q][w0], writer, (size_t)(w1 - w0 + 1));
+    for (int q = q0; q <= q1; q++)
+        memset(&s->writer[q][w0], writer, (size_t)(w1 - w0 + 1));
 }
 
 void isa_rule_psum_accumulate(isa_judge *j)
 {
-    psum_state s = { 0 };
+    psum_state s = {0};
     for (uint32_t n = 0; n < j->f->insns.count; n++) {
         const isa_insn *i = &j->f->insns.items[n];
         if (isa_is_control((isa_op)i->op)) memset(&s, WRITER_UNKNOWN, sizeof s);
@@ -261,7 +268,8 @@ void isa_rule_transpose_shape(isa_judge *j)
     const isa_operand *dst = &j->operands[0], *data = &j->operands[1], *identity = &j->operands[2];
     const uint64_t f = free_of(j, 1);
     if (f > (uint64_t)hw_int(j->chip->pe_cols))
-        isa_violation(j, "data has %llu free elements, at most %lld", (unsigned long long)f, (long long)hw_int(j->chip->pe_cols));
+        isa_violation(j, "data has %llu free elements, at most %lld", (unsigned long long)f,
+                      (long long)hw_int(j->chip->pe_cols));
     if (dst->partitions != f || free_of(j, 0) != data->partitions)
         isa_violation(j, "dst is [%u, %llu], data is [%u, %llu]", dst->partitions, (unsigned long long)free_of(j, 0),
                       data->partitions, (unsigned long long)f);
@@ -275,9 +283,11 @@ void isa_rule_transpose_dtype(isa_judge *j)
     if (j->i->op != ISA_transpose) return;
     const uint8_t data = j->operands[1].dtype;
     if (!pe_takes(data)) isa_violation(j, "data has type '%s'", dtype_of(j, 1));
-    if (j->operands[2].dtype != data) isa_violation(j, "data has type '%s', identity '%s'", dtype_of(j, 1), dtype_of(j, 2));
+    if (j->operands[2].dtype != data)
+        isa_violation(j, "data has type '%s', identity '%s'", dtype_of(j, 1), dtype_of(j, 2));
     if (!hw_flag(j->chip->transpose_mode)) {
-        if (j->operands[0].dtype != NUM_F32) isa_violation(j, "dst has type '%s', must have 'f32' on %s", dtype_of(j, 0), j->chip->name);
+        if (j->operands[0].dtype != NUM_F32)
+            isa_violation(j, "dst has type '%s', must have 'f32' on %s", dtype_of(j, 0), j->chip->name);
     } else if (is_fp8(data) || j->operands[0].dtype != (data == NUM_TF32 ? NUM_F32 : data)) {
         isa_violation(j, "dst has type '%s', data '%s'; %s", dtype_of(j, 0), dtype_of(j, 1),
                       is_fp8(data) ? "transpose fp8 as pairs in a 16-bit type" : "they must be equal");

@@ -16,7 +16,8 @@ void isa_rule_cores(isa_judge *j)
         return;
     }
     for (uint32_t c = 0; c < p->core_count; c++) {
-        if (p->cores[c].functions.count == 0) isa_violation(j, "core %u has no function; the first is its entry", c);
+        if (p->cores[c].functions.count == 0)
+            isa_violation(j, "core %u has no function; the first is its entry", c);
         else if (p->cores[c].functions.items[0]->formal_count)
             isa_violation(j, "the entry function of core %u has %u formals; nothing binds them", c,
                           p->cores[c].functions.items[0]->formal_count);
@@ -51,9 +52,12 @@ void isa_rule_group_ranks(isa_judge *j)
 void isa_rule_tensor_type(isa_judge *j)
 {
     const isa_tensor *t = j->t;
-    if (t->kind >= ISA_TENSOR_KIND_COUNT) isa_violation(j, "kind %u is unknown", t->kind);
-    else if (t->dtype == NUM_DTYPE_NONE || t->dtype >= NUM_DTYPE_COUNT) isa_violation(j, "element type %u is unknown", t->dtype);
-    else if (t->rank > ISA_RANK) isa_violation(j, "has %u dims, at most %d are possible", t->rank, ISA_RANK);
+    if (t->kind >= ISA_TENSOR_KIND_COUNT)
+        isa_violation(j, "kind %u is unknown", t->kind);
+    else if (t->dtype == NUM_DTYPE_NONE || t->dtype >= NUM_DTYPE_COUNT)
+        isa_violation(j, "element type %u is unknown", t->dtype);
+    else if (t->rank > ISA_RANK)
+        isa_violation(j, "has %u dims, at most %d are possible", t->rank, ISA_RANK);
     for (int d = 0; d < t->rank && d < ISA_RANK; d++)
         if (t->dims[d] < 0) isa_violation(j, "dim %d is %lld", d, (long long)t->dims[d]);
 }
@@ -103,7 +107,8 @@ void isa_rule_tensor_alias(isa_judge *j)
 void isa_rule_tensor_core(isa_judge *j)
 {
     if (j->t->core == -1) return;
-    if (j->t->kind != ISA_TENSOR_SCRATCH) isa_violation(j, "is no scratch, yet belongs to core %d", j->t->core);
+    if (j->t->kind != ISA_TENSOR_SCRATCH)
+        isa_violation(j, "is no scratch, yet belongs to core %d", j->t->core);
     else if (j->t->core < 0 || (uint32_t)j->t->core >= j->p->core_count)
         isa_violation(j, "belongs to core %d, the program has %u", j->t->core, j->p->core_count);
 }
@@ -119,7 +124,8 @@ void isa_rule_const_data(isa_judge *j)
 
 void isa_rule_opcode(isa_judge *j)
 {
-    if (j->i->op >= ISA_OP_COUNT) isa_violation(j, "operator %u is unknown, there are %d", j->i->op, ISA_OP_COUNT);
+    if (j->i->op >= ISA_OP_COUNT)
+        isa_violation(j, "operator %u is unknown, there are %d", j->i->op, ISA_OP_COUNT);
     else if (j->i->engine >= ISA_ENGINE_COUNT)
         isa_violation(j, "engine %u is unknown, there are %d", j->i->engine, ISA_ENGINE_COUNT);
 }
@@ -151,11 +157,14 @@ void isa_rule_attributes(isa_judge *j)
             continue;
         }
         const uint32_t count = isa_attr_value_count((isa_attr_kind)j->row->attrs[k].kind);
-        if (value >= count) isa_violation(j, "attribute '%s' is %u, at most %u", j->row->attrs[k].name, value, count - 1);
+        if (value >= count)
+            isa_violation(j, "attribute '%s' is %u, at most %u", j->row->attrs[k].name, value, count - 1);
     }
     const uint8_t all = (1u << ISA_ENGINE_COUNT) - 1;
-    if (j->i->engines & ~all) isa_violation(j, "engine mask 0x%x names more than the %d engines", j->i->engines, ISA_ENGINE_COUNT);
-    if (j->i->engines && !isa_is_control((isa_op)j->i->op)) isa_violation(j, "has an engine mask, which is for control alone");
+    if (j->i->engines & ~all)
+        isa_violation(j, "engine mask 0x%x names more than the %d engines", j->i->engines, ISA_ENGINE_COUNT);
+    if (j->i->engines && !isa_is_control((isa_op)j->i->op))
+        isa_violation(j, "has an engine mask, which is for control alone");
 }
 
 void isa_rule_queue(isa_judge *j)
@@ -195,15 +204,18 @@ void isa_rule_operand_space(isa_judge *j)
     }
     const bool one = (j->o->space & (j->o->space - 1)) == 0 && j->o->space <= ISA_PATTERN;
     if (!one || !(j->o->space & format->spaces))
-        isa_violation(j, "lives in space 0x%x, '%s' takes it from 0x%x (1 hbm, 2 sbuf, 4 psum, 8 register, 16 immediate, "
-                      "32 pattern)", j->o->space, j->row->name, format->spaces);
+        isa_violation(j,
+                      "lives in space 0x%x, '%s' takes it from 0x%x (1 hbm, 2 sbuf, 4 psum, 8 register, 16 immediate, "
+                      "32 pattern)",
+                      j->o->space, j->row->name, format->spaces);
 }
 
 void isa_rule_operand_type(isa_judge *j)
 {
     const isa_operand *o = j->o;
     if (o->space == ISA_SPACE_NONE) return;
-    if (o->dtype == NUM_DTYPE_NONE || o->dtype >= NUM_DTYPE_COUNT) isa_violation(j, "element type %u is unknown", o->dtype);
+    if (o->dtype == NUM_DTYPE_NONE || o->dtype >= NUM_DTYPE_COUNT)
+        isa_violation(j, "element type %u is unknown", o->dtype);
     else if (num_bits((num_dtype)o->dtype) % 8)
         isa_violation(j, "has elements of %d bits, '%s'; they are addressed by bytes", num_bits((num_dtype)o->dtype),
                       num_dtype_get((num_dtype)o->dtype)->name);
@@ -217,7 +229,8 @@ void isa_rule_operand_dims(isa_judge *j)
         return;
     }
     if (j->o->term_count > ((fields & ISA_FIELD_TERMS) ? ISA_TERMS : 0))
-        isa_violation(j, "has %u dynamic terms, at most %d", j->o->term_count, (fields & ISA_FIELD_TERMS) ? ISA_TERMS : 0);
+        isa_violation(j, "has %u dynamic terms, at most %d", j->o->term_count,
+                      (fields & ISA_FIELD_TERMS) ? ISA_TERMS : 0);
     for (int k = 0; k < j->o->rank; k++)
         if (j->o->count[k] == 0) isa_violation(j, "dim %d is empty", k);
 }
@@ -237,8 +250,8 @@ void isa_rule_operand_partitions(isa_judge *j)
     if (!isa_on_chip(o)) {
         if (o->partitions || o->start_partition) isa_violation(j, "has partitions, but is not on chip");
     } else if (o->partitions < 1 || o->start_partition + o->partitions > ISA_PARTITIONS) {
-        isa_violation(j, "has partitions %u to %u, there are %d", o->start_partition, o->start_partition + o->partitions,
-                      ISA_PARTITIONS);
+        isa_violation(j, "has partitions %u to %u, there are %d", o->start_partition,
+                      o->start_partition + o->partitions, ISA_PARTITIONS);
     }
 }
 
@@ -255,9 +268,12 @@ void isa_rule_operand_indirect(isa_judge *j)
         if (j->o->indirect) isa_violation(j, "is indirect, but is no table of a gather or scatter");
         return;
     }
-    if (j->o->indirect != 1) isa_violation(j, "is the table, but not indirect");
-    else if (j->o->space != ISA_HBM) isa_violation(j, "is the table, but not in HBM");
-    else if (j->o->rank == 0) isa_violation(j, "is the table, but has no rows: its outermost dim");
+    if (j->o->indirect != 1)
+        isa_violation(j, "is the table, but not indirect");
+    else if (j->o->space != ISA_HBM)
+        isa_violation(j, "is the table, but not in HBM");
+    else if (j->o->rank == 0)
+        isa_violation(j, "is the table, but has no rows: its outermost dim");
 }
 
 void isa_rule_operand_packing(isa_judge *j)
@@ -274,7 +290,8 @@ void isa_rule_slots(isa_judge *j)
     for (uint32_t s = 0; s < f->slots.count; s++) {
         const isa_slot *slot = &f->slots.items[s];
         const bool global = slot->kind == ISA_SLOT_GLOBAL;
-        if (slot->kind > ISA_SLOT_FORMAL) isa_violation(j, "slot %u has the unknown kind %u", s, slot->kind);
+        if (slot->kind > ISA_SLOT_FORMAL)
+            isa_violation(j, "slot %u has the unknown kind %u", s, slot->kind);
         else if (global && slot->index >= j->p->tensors.count)
             isa_violation(j, "slot %u names tensor %u, the program has %u", s, slot->index, j->p->tensors.count);
         else if (!global && (slot->access < ISA_READ || slot->access > ISA_RW))
@@ -294,13 +311,18 @@ static uint8_t opener_of(uint8_t op)
 
 void isa_rule_nesting(isa_judge *j)
 {
-    struct { uint8_t op; bool has_else; } stack[ISA_CONTROL_DEPTH];
+    struct {
+        uint8_t op;
+        bool has_else;
+    } stack[ISA_CONTROL_DEPTH];
     int depth = 0;
     for (uint32_t n = 0; n < j->f->insns.count; n++) {
         const uint8_t op = j->f->insns.items[n].op;
         const char *name = isa_row_get((isa_op)op)->name;
         switch (op) {
-        case ISA_for: case ISA_while: case ISA_if:
+        case ISA_for:
+        case ISA_while:
+        case ISA_if:
             if (depth == ISA_CONTROL_DEPTH) {
                 isa_violation(j, "instruction %u '%s' is nested more than %d deep", n, name, ISA_CONTROL_DEPTH);
                 return;
@@ -315,15 +337,21 @@ void isa_rule_nesting(isa_judge *j)
             }
             stack[depth - 1].has_else = true;
             break;
-        case ISA_end_for: case ISA_end_while: case ISA_end_if:
+        case ISA_end_for:
+        case ISA_end_while:
+        case ISA_end_if:
             if (depth == 0 || stack[depth - 1].op != opener_of(op)) {
-                if (depth) isa_violation(j, "instruction %u '%s' closes '%s'", n, name, isa_row_get((isa_op)stack[depth - 1].op)->name);
-                else isa_violation(j, "instruction %u '%s' has nothing to close", n, name);
+                if (depth)
+                    isa_violation(j, "instruction %u '%s' closes '%s'", n, name,
+                                  isa_row_get((isa_op)stack[depth - 1].op)->name);
+                else
+                    isa_violation(j, "instruction %u '%s' has nothing to close", n, name);
                 return;
             }
             depth--;
             break;
-        default: break;         // what is not control
+        default:
+            break; // what is not control
         }
     }
     if (depth) isa_violation(j, "'%s' is never closed", isa_row_get((isa_op)stack[depth - 1].op)->name);
@@ -358,7 +386,8 @@ void isa_rule_call_table(isa_judge *j)
         const isa_function *callee = core->functions.items[isa_operand_of(j->f, j->i, 0)->offset];
         const isa_operand *table = isa_operand_of(j->f, j->i, 1), *row = isa_operand_of(j->f, j->i, 2);
         if (table->space == ISA_SPACE_NONE) {
-            if (callee->formal_count) isa_violation(j, "binds none of the %u formals of '%s'", callee->formal_count, callee->name);
+            if (callee->formal_count)
+                isa_violation(j, "binds none of the %u formals of '%s'", callee->formal_count, callee->name);
             continue;
         }
         if (table->offset < 0 || table->offset >= (int64_t)core->tables.count) {
@@ -386,7 +415,8 @@ static uint64_t slot_bytes(const isa_program *p, const isa_slot *s)
 static void check_binding(isa_judge *j, const isa_function *callee, uint32_t row, uint32_t formal, isa_binding b)
 {
     if (b.slot >= j->f->slots.count) {
-        isa_violation(j, "row %u binds formal %u to slot %u, the caller has %u", row, formal, b.slot, j->f->slots.count);
+        isa_violation(j, "row %u binds formal %u to slot %u, the caller has %u", row, formal, b.slot,
+                      j->f->slots.count);
         return;
     }
     const isa_slot *from = &j->f->slots.items[b.slot];
@@ -396,7 +426,8 @@ static void check_binding(isa_judge *j, const isa_function *callee, uint32_t row
         if (to->kind != ISA_SLOT_FORMAL || to->index != formal) continue;
         if (b.offset > have || to->bytes > have - b.offset)
             isa_violation(j, "row %u binds formal '%s' of %llu bytes to '%s' of %llu, from byte %llu", row, to->name,
-                          (unsigned long long)to->bytes, from->name, (unsigned long long)have, (unsigned long long)b.offset);
+                          (unsigned long long)to->bytes, from->name, (unsigned long long)have,
+                          (unsigned long long)b.offset);
     }
 }
 
@@ -410,7 +441,8 @@ void isa_rule_call_slots(isa_judge *j)
         const isa_function *callee = core->functions.items[isa_operand_of(j->f, j->i, 0)->offset];
         const isa_table *t = &core->tables.items[table->offset];
         for (uint32_t r = 0; r < t->rows && j->violations < ISA_VIOLATIONS; r++)
-            for (uint32_t c = 0; c < t->formals; c++) check_binding(j, callee, r, c, t->items[(size_t)r * t->formals + c]);
+            for (uint32_t c = 0; c < t->formals; c++)
+                check_binding(j, callee, r, c, t->items[(size_t)r * t->formals + c]);
     }
 }
 

@@ -79,28 +79,33 @@ void isa_rule_alu_bitvec(isa_judge *j)
     bool bitvec = false, arithmetic = false;
     for (int k = 0; k < n; k++) {
         if (ops[k] == ISA_ALU_NONE) continue;
-        if (isa_alu_is_bitvec(ops[k])) bitvec = true;
-        else arithmetic = true;
+        if (isa_alu_is_bitvec(ops[k]))
+            bitvec = true;
+        else
+            arithmetic = true;
     }
     if (!bitvec) return;
     if (arithmetic) isa_violation(j, "mixes '%s' with '%s'", isa_alu_name(ops[0]), isa_alu_name(ops[1]));
     if (is_stt(j)) isa_violation(j, "'%s' is bit-wise, this instruction takes arithmetic alone", isa_alu_name(ops[0]));
     if (j->i->engine != ISA_DVE && j->i->op != ISA_partition_reduce)
-        isa_violation(j, "'%s' is bit-wise, which %s lacks", isa_alu_name(ops[0]), isa_engine_name((isa_engine)j->i->engine));
+        isa_violation(j, "'%s' is bit-wise, which %s lacks", isa_alu_name(ops[0]),
+                      isa_engine_name((isa_engine)j->i->engine));
     for (int k = 0; k < j->row->operand_count; k++) {
         if (!isa_on_chip(&j->operands[k])) continue;
         if (!num_is_integer((num_dtype)j->operands[k].dtype) || j->operands[k].dtype != j->operands[0].dtype)
             if (j->row->operands[k].rule != ISA_RULE_COLUMN || !num_is_integer((num_dtype)j->operands[k].dtype))
-                isa_violation(j, "'%s' has type '%s', bit-wise operations take one integer type, uncast", name_of(j, k), dtype_of(j, k));
+                isa_violation(j, "'%s' has type '%s', bit-wise operations take one integer type, uncast", name_of(j, k),
+                              dtype_of(j, k));
     }
 }
 
 void isa_rule_alu_pool_only(isa_judge *j)
 {
-    isa_alu ops[2] = { ISA_ALU_NONE, ISA_ALU_NONE };
+    isa_alu ops[2] = {ISA_ALU_NONE, ISA_ALU_NONE};
     const int n = alus_of(j, ops);
     bool pool = false;
-    for (int k = 0; k < n; k++) pool |= isa_alu_is_pool_only(ops[k]);
+    for (int k = 0; k < n; k++)
+        pool |= isa_alu_is_pool_only(ops[k]);
     if (pool && j->i->engine != ISA_POOL)
         isa_violation(j, "'%s' is an operation of POOL", isa_alu_name(isa_alu_is_pool_only(ops[0]) ? ops[0] : ops[1]));
     if (!pool && is_ts(j) && j->i->engine == ISA_POOL)
@@ -118,13 +123,14 @@ void isa_rule_alu_reduce(isa_judge *j)
 void isa_rule_alu_compare(isa_judge *j)
 {
     if (!isa_has_format(j, "affine") && !isa_has_format(j, "cond")) return;
-    if (!isa_alu_is_compare((isa_alu)j->i->attr[0])) isa_violation(j, "'%s' is no comparison", isa_alu_name((isa_alu)j->i->attr[0]));
+    if (!isa_alu_is_compare((isa_alu)j->i->attr[0]))
+        isa_violation(j, "'%s' is no comparison", isa_alu_name((isa_alu)j->i->attr[0]));
 }
 
 void isa_rule_alu_register(isa_judge *j)
 {
-    static const isa_alu known[] = { ISA_ALU_ADD, ISA_ALU_SUBTRACT, ISA_ALU_MULTIPLY, ISA_ALU_MAXIMUM, ISA_ALU_MINIMUM,
-                                     ISA_ALU_AND, ISA_ALU_OR, ISA_ALU_XOR, ISA_ALU_SHL, ISA_ALU_SHR };
+    static const isa_alu known[] = {ISA_ALU_ADD, ISA_ALU_SUBTRACT, ISA_ALU_MULTIPLY, ISA_ALU_MAXIMUM, ISA_ALU_MINIMUM,
+                                    ISA_ALU_AND, ISA_ALU_OR,       ISA_ALU_XOR,      ISA_ALU_SHL,     ISA_ALU_SHR};
     if (j->i->op != ISA_reg_alu) return;
     for (size_t k = 0; k < COUNT_OF(known); k++)
         if (j->i->attr[0] == known[k]) return;
@@ -191,7 +197,8 @@ void isa_rule_act_bias_dtype(isa_judge *j)
     if (j->operands[3].dtype == NUM_TF32) isa_violation(j, "'bias' has type 'tf32'");
     if (j->operands[3].space == ISA_IMM && j->operands[3].dtype != NUM_F32)
         isa_violation(j, "'bias' is an immediate of type '%s', must have 'f32'", dtype_of(j, 3));
-    if (j->generation < 3 && j->i->attr[0] == ISA_ACT_RECIPROCAL) isa_violation(j, "reciprocal has a bias, which %s lacks", j->chip->name);
+    if (j->generation < 3 && j->i->attr[0] == ISA_ACT_RECIPROCAL)
+        isa_violation(j, "reciprocal has a bias, which %s lacks", j->chip->name);
 }
 
 void isa_rule_act_reduce_command(isa_judge *j)
@@ -210,9 +217,12 @@ void isa_rule_act_tensor_scalar(isa_judge *j)
 {
     if (!is_ts(j) || j->i->engine != ISA_ACT) return;
     const uint8_t a = j->i->attr[0], b = j->i->attr[2];
-    if (j->generation < 3) isa_violation(j, "%s has no tensor_scalar on ACT", j->chip->name);
-    else if (!((a == ISA_ALU_MULTIPLY && (b == ISA_ALU_ADD || b == ISA_ALU_NONE)) || (a == ISA_ALU_ADD && b == ISA_ALU_NONE)))
-        isa_violation(j, "ACT has multiply-add, multiply and add, not '%s' then '%s'", isa_alu_name((isa_alu)a), isa_alu_name((isa_alu)b));
+    if (j->generation < 3)
+        isa_violation(j, "%s has no tensor_scalar on ACT", j->chip->name);
+    else if (!((a == ISA_ALU_MULTIPLY && (b == ISA_ALU_ADD || b == ISA_ALU_NONE)) ||
+               (a == ISA_ALU_ADD && b == ISA_ALU_NONE)))
+        isa_violation(j, "ACT has multiply-add, multiply and add, not '%s' then '%s'", isa_alu_name((isa_alu)a),
+                      isa_alu_name((isa_alu)b));
 }
 
 // ---- DVE ----
@@ -237,12 +247,13 @@ void isa_rule_memset_value(isa_judge *j)
         return;
     }
     const int bits = dst == NUM_BOOL ? 1 : num_bits(dst);
-    if (bits > 32) return;              // dtype_compute says so
+    if (bits > 32) return; // dtype_compute says so
     const int64_t v = j->operands[1].offset, span = (int64_t)1 << bits;
     const bool is_signed = num_dtype_get(dst)->kind == NUM_KIND_SIGNED;
     const int64_t lo = is_signed ? -span / 2 : 0, hi = is_signed ? span / 2 : span;
     if (v < lo || v >= hi)
-        isa_violation(j, "the value is %lld, '%s' holds %lld to %lld", (long long)v, dtype_of(j, 0), (long long)lo, (long long)hi - 1);
+        isa_violation(j, "the value is %lld, '%s' holds %lld to %lld", (long long)v, dtype_of(j, 0), (long long)lo,
+                      (long long)hi - 1);
 }
 
 static bool is_search(const isa_judge *j)
@@ -263,7 +274,8 @@ void isa_rule_search_index(isa_judge *j)
     const int slot = j->i->op == ISA_find_index8 ? 0 : j->i->op == ISA_match_replace8 ? 4 : -1;
     if (slot < 0 || !has(j, slot)) return;
     const uint8_t t = j->operands[slot].dtype;
-    if (t != NUM_U16 && t != NUM_U32) isa_violation(j, "'%s' has type '%s', must be 'u16' or 'u32'", name_of(j, slot), dtype_of(j, slot));
+    if (t != NUM_U16 && t != NUM_U32)
+        isa_violation(j, "'%s' has type '%s', must be 'u16' or 'u32'", name_of(j, slot), dtype_of(j, slot));
 }
 
 // ---- POOL ----
@@ -283,7 +295,8 @@ void isa_rule_pattern_shape(isa_judge *j)
 void isa_rule_gather_dtype(isa_judge *j)
 {
     if (j->i->op != ISA_n_gather) return;
-    if (j->operands[1].dtype != j->operands[0].dtype) isa_violation(j, "'data' has type '%s', 'dst' '%s'", dtype_of(j, 1), dtype_of(j, 0));
+    if (j->operands[1].dtype != j->operands[0].dtype)
+        isa_violation(j, "'data' has type '%s', 'dst' '%s'", dtype_of(j, 1), dtype_of(j, 0));
     if (j->operands[2].dtype != NUM_U32) isa_violation(j, "'indices' has type '%s', must have 'u32'", dtype_of(j, 2));
     if (j->operands[1].partitions != j->operands[0].partitions)
         isa_violation(j, "'data' has %u partitions, 'dst' %u", j->operands[1].partitions, j->operands[0].partitions);

@@ -16,12 +16,12 @@
 //   sgNN/glia.bin (zstd), one for each physical core
 //     v sbuf used, v psum used
 //     v tables, each: v rows, v formals, each binding: v slot, v offset
-//     v functions, each: name; v formals; v slots, each: name, v kind, v access, v index, v bytes; v instructions, each:
-//       name op; u8: engine (bits 0-2), has queue (3), has engines (4), has priority (5), has waits (6), has updates (7);
-//       u8 of each that it has of the first three; z origin minus the previous instruction's;
-//       attributes in the format's order: u8 for flags and numbers, name for the others;
-//       operands in the format's order;
-//       v waits, each: v semaphore * 2 + relative, z value;    v updates, each: v semaphore, z value
+//     v functions, each: name; v formals; v slots, each: name, v kind, v access, v index, v bytes; v instructions,
+//     each:
+//       name op; u8: engine (bits 0-2), has queue (3), has engines (4), has priority (5), has waits (6), has updates
+//       (7); u8 of each that it has of the first three; z origin minus the previous instruction's; attributes in the
+//       format's order: u8 for flags and numbers, name for the others; operands in the format's order; v waits, each: v
+//       semaphore * 2 + relative, z value;    v updates, each: v semaphore, z value
 //     operand: u8: space (0 none, else 1 + its bit number), rank (bits 3-5), terms (bits 6-7); unless none: name dtype,
 //       then what its space has (isa_operand_fields), in this order: u8 start partition, u8 partitions; u8 packing, u8
 //       indirect; v tensor; z offset; dims, each: z step, v count; z channel; terms, each: u8 register, z scale
@@ -40,19 +40,20 @@
 
 typedef struct strings {
     VEC(const char *) items;
-    uint32_t *buckets;          // 1 + index, 0 is free
-    uint32_t size;              // a power of two
+    uint32_t *buckets; // 1 + index, 0 is free
+    uint32_t size;     // a power of two
 } strings;
 
 static uint64_t hash_of(const char *s)
 {
-    return neff_checksum((glia_span){ (const uint8_t *)s, strlen(s) }, 0);
+    return neff_checksum((glia_span){(const uint8_t *)s, strlen(s)}, 0);
 }
 
 static uint32_t *bucket_of(strings *t, const char *s)
 {
     uint32_t at = (uint32_t)hash_of(s) & (t->size - 1);
-    while (t->buckets[at] && strcmp(t->items.items[t->buckets[at] - 1], s) != 0) at = (at + 1) & (t->size - 1);
+    while (t->buckets[at] && strcmp(t->items.items[t->buckets[at] - 1], s) != 0)
+        at = (at + 1) & (t->size - 1);
     return &t->buckets[at];
 }
 
@@ -61,7 +62,8 @@ static void grow(strings *t)
     glia_free(t->buckets);
     t->size = t->size ? 2 * t->size : 256;
     t->buckets = glia_alloc(glia_array_bytes(t->size, sizeof *t->buckets));
-    for (uint32_t k = 0; k < t->items.count; k++) *bucket_of(t, t->items.items[k]) = k + 1;
+    for (uint32_t k = 0; k < t->items.count; k++)
+        *bucket_of(t, t->items.items[k]) = k + 1;
 }
 
 static uint32_t intern(strings *t, const char *s)
@@ -156,10 +158,13 @@ static void put_insn(encoder *e, const isa_function *f, const isa_insn *i, uint3
     glia_put_zigzag(out, (int64_t)i->origin - previous_origin);
     for (int k = 0; k < row->attr_count; k++) {
         const char *value = isa_attr_value_name((isa_attr_kind)row->attrs[k].kind, i->attr[k]);
-        if (value) put_name(e, value);
-        else glia_put_u8(out, i->attr[k]);
+        if (value)
+            put_name(e, value);
+        else
+            glia_put_u8(out, i->attr[k]);
     }
-    for (int k = 0; k < row->operand_count; k++) put_operand(e, isa_operand_of(f, i, k));
+    for (int k = 0; k < row->operand_count; k++)
+        put_operand(e, isa_operand_of(f, i, k));
     put_semaphores(out, f, i);
 }
 
@@ -202,7 +207,8 @@ static void put_core(encoder *e, const isa_core *core)
         }
     }
     glia_put_varint(out, core->functions.count);
-    for (uint32_t k = 0; k < core->functions.count; k++) put_function(e, core->functions.items[k]);
+    for (uint32_t k = 0; k < core->functions.count; k++)
+        put_function(e, core->functions.items[k]);
 }
 
 // ---- program ----
@@ -215,7 +221,8 @@ static void put_tensor(encoder *e, const isa_tensor *t)
     put_name(e, num_dtype_get((num_dtype)t->dtype)->name);
     glia_put_varint(out, t->weight);
     glia_put_varint(out, t->rank);
-    for (int d = 0; d < t->rank; d++) glia_put_zigzag(out, t->dims[d]);
+    for (int d = 0; d < t->rank; d++)
+        glia_put_zigzag(out, t->dims[d]);
     glia_put_varint(out, t->layout.axis_count);
     for (int k = 0; k < t->layout.axis_count; k++) {
         glia_put_varint(out, t->layout.axes[k].dim);
@@ -237,7 +244,8 @@ static void put_program(encoder *e, const isa_program *p, const neff_meta *meta)
     put_name(e, p->target);
     glia_put_varint(out, p->core_count);
     glia_put_varint(out, p->assumptions.count);
-    for (uint32_t k = 0; k < p->assumptions.count; k++) put_name(e, p->assumptions.items[k]);
+    for (uint32_t k = 0; k < p->assumptions.count; k++)
+        put_name(e, p->assumptions.items[k]);
     glia_put_varint(out, p->origins.count - 1);
     for (uint32_t k = 1; k < p->origins.count; k++) {
         put_name(e, p->origins.items[k].op);
@@ -246,10 +254,12 @@ static void put_program(encoder *e, const isa_program *p, const neff_meta *meta)
     glia_put_varint(out, p->groups.count);
     for (uint32_t k = 0; k < p->groups.count; k++) {
         glia_put_varint(out, p->groups.items[k].count);
-        for (uint32_t r = 0; r < p->groups.items[k].count; r++) glia_put_varint(out, p->groups.items[k].ranks[r]);
+        for (uint32_t r = 0; r < p->groups.items[k].count; r++)
+            glia_put_varint(out, p->groups.items[k].ranks[r]);
     }
     glia_put_varint(out, p->tensors.count);
-    for (uint32_t k = 0; k < p->tensors.count; k++) put_tensor(e, &p->tensors.items[k]);
+    for (uint32_t k = 0; k < p->tensors.count; k++)
+        put_tensor(e, &p->tensors.items[k]);
 }
 
 // The string table goes before what was encoded with it.
@@ -263,25 +273,28 @@ static void put_strings(glia_strbuf *out, const strings *t)
     }
 }
 
-static glia_status add_compressed(neff_writer *w, const char *path, neff_section_kind kind, uint32_t number, glia_span raw)
+static glia_status add_compressed(neff_writer *w, const char *path, neff_section_kind kind, uint32_t number,
+                                  glia_span raw)
 {
-    glia_strbuf frame = { 0 };
+    glia_strbuf frame = {0};
     glia_status s = neff_compress(raw, &frame);
     if (!s) neff_writer_add(w, path, kind, number, glia_strbuf_span(&frame), raw.size, 512);
     glia_strbuf_fini(&frame);
     return s;
 }
 
-static void add_json(neff_writer *w, const char *path, void (*write)(const isa_program *, const neff_meta *, uint32_t, glia_strbuf *),
+static void add_json(neff_writer *w, const char *path,
+                     void (*write)(const isa_program *, const neff_meta *, uint32_t, glia_strbuf *),
                      const isa_program *p, const neff_meta *meta, uint32_t core)
 {
-    glia_strbuf json = { 0 };
+    glia_strbuf json = {0};
     write(p, meta, core, &json);
     neff_writer_add(w, path, NEFF_SECTION_JSON, core, glia_strbuf_span(&json), json.size, 512);
     glia_strbuf_fini(&json);
 }
 
-static glia_status add_sections(neff_writer *w, const isa_program *p, const neff_meta *meta, glia_strbuf *program, glia_strbuf *cores)
+static glia_status add_sections(neff_writer *w, const isa_program *p, const neff_meta *meta, glia_strbuf *program,
+                                glia_strbuf *cores)
 {
     char path[NEFF_PATH];
     add_json(w, "info.json", neff_outline_info, p, meta, 0);
@@ -298,22 +311,23 @@ static glia_status add_sections(neff_writer *w, const isa_program *p, const neff
     for (uint32_t t = 0; t < p->tensors.count; t++) {
         if (p->tensors.items[t].kind != ISA_TENSOR_CONST) continue;
         snprintf(path, sizeof path, "glia/const/%06u", t);
-        neff_writer_add(w, path, NEFF_SECTION_CONST, t, p->tensors.items[t].data, p->tensors.items[t].data.size, NEFF_ALIGN);
+        neff_writer_add(w, path, NEFF_SECTION_CONST, t, p->tensors.items[t].data, p->tensors.items[t].data.size,
+                        NEFF_ALIGN);
     }
-    const neff_head head = { .name = p->name, .build = meta->compiler ? meta->compiler : "glia", .cores = p->core_count };
+    const neff_head head = {.name = p->name, .build = meta->compiler ? meta->compiler : "glia", .cores = p->core_count};
     return neff_writer_close(w, &head);
 }
 
 glia_status neff_encode(const isa_program *p, const neff_meta *meta, glia_strbuf *out)
 {
     TRY(isa_check_structure(p));
-    encoder e = { 0 };
-    glia_strbuf cores[ISA_CORES] = { { 0 } }, body, program = { 0 };
+    encoder e = {0};
+    glia_strbuf cores[ISA_CORES] = {{0}}, body, program = {0};
     (void)intern(&e.strings, "");
     for (uint32_t c = 0; c < p->core_count; c++) {
         put_core(&e, &p->cores[c]);
         cores[c] = e.out;
-        e.out = (glia_strbuf){ 0 };
+        e.out = (glia_strbuf){0};
     }
     put_program(&e, p, meta);
     body = e.out;
@@ -321,7 +335,7 @@ glia_status neff_encode(const isa_program *p, const neff_meta *meta, glia_strbuf
     glia_put_bytes(&program, body.data, body.size);
 
     neff_writer w;
-    glia_strbuf file = { 0 };
+    glia_strbuf file = {0};
     neff_writer_init(&w, &file);
     glia_status s = add_sections(&w, p, meta, &program, cores);
     if (!s) glia_put_bytes(out, file.data, file.size);
@@ -329,7 +343,8 @@ glia_status neff_encode(const isa_program *p, const neff_meta *meta, glia_strbuf
     glia_strbuf_fini(&file);
     glia_strbuf_fini(&program);
     glia_strbuf_fini(&body);
-    for (uint32_t c = 0; c < p->core_count; c++) glia_strbuf_fini(&cores[c]);
+    for (uint32_t c = 0; c < p->core_count; c++)
+        glia_strbuf_fini(&cores[c]);
     strings_fini(&e.strings);
     return s;
 }

@@ -9,7 +9,7 @@
 
 glia_status neff_write(const isa_program *p, const neff_meta *meta, const char *path)
 {
-    AUTO_VALUE(glia_strbuf) bytes = { 0 };
+    AUTO_VALUE(glia_strbuf) bytes = {0};
     TRY(neff_encode(p, meta, &bytes));
     return glia_file_write_atomic(path, glia_strbuf_span(&bytes));
 }
@@ -22,7 +22,8 @@ glia_status neff_open(const char *path, neff_file **out)
     TRY(glia_map_open(path, &f->map));
     TRY(neff_decode(f->map.bytes, path, &f->program, &f->meta));
     TRY(neff_sha256(f->map.bytes, hash));
-    for (int k = 0; k < 32; k++) snprintf(f->sha256 + 2 * k, 3, "%02x", hash[k]);
+    for (int k = 0; k < 32; k++)
+        snprintf(f->sha256 + 2 * k, 3, "%02x", hash[k]);
     *out = TAKE(f);
     return GLIA_OK;
 }
@@ -41,18 +42,21 @@ static void put_meta(glia_strbuf *out, const char *key, const char *value)
 {
     glia_putf(out, "meta %s \"", key);
     for (const char *s = value ? value : ""; *s; s++) {
-        if (*s == '"' || *s == '\\') glia_putf(out, "\\%c", *s);
-        else if (*s == '\n') glia_put(out, "\\n");
-        else glia_put_u8(out, (uint8_t)*s);
+        if (*s == '"' || *s == '\\')
+            glia_putf(out, "\\%c", *s);
+        else if (*s == '\n')
+            glia_put(out, "\\n");
+        else
+            glia_put_u8(out, (uint8_t)*s);
     }
     glia_put(out, "\"\n");
 }
 
 void neff_print(glia_strbuf *out, const isa_program *p, const neff_meta *meta)
 {
-    AUTO_VALUE(glia_strbuf) text = { 0 };
+    AUTO_VALUE(glia_strbuf) text = {0};
     isa_print(&text, p);
-    const char *body = strchr(glia_strbuf_str(&text), '\n') + 1;       // the first line is the version
+    const char *body = strchr(glia_strbuf_str(&text), '\n') + 1; // the first line is the version
     glia_put_bytes(out, text.data, (size_t)(body - text.data));
     put_meta(out, "compiler", meta->compiler);
     put_meta(out, "flags", meta->flags);
@@ -63,16 +67,23 @@ void neff_print(glia_strbuf *out, const isa_program *p, const neff_meta *meta)
 // `meta KEY "VALUE"` of one line; false if it is none of those three.
 static bool read_meta(glia_arena *arena, const char *line, const char *end, neff_meta *meta)
 {
-    const struct { const char *key; const char **value; } fields[] = {
-        { "meta compiler \"", &meta->compiler }, { "meta flags \"", &meta->flags }, { "meta source \"", &meta->source },
+    const struct {
+        const char *key;
+        const char **value;
+    } fields[] = {
+        {"meta compiler \"", &meta->compiler},
+        {"meta flags \"", &meta->flags},
+        {"meta source \"", &meta->source},
     };
     for (size_t k = 0; k < COUNT_OF(fields); k++) {
         const size_t n = strlen(fields[k].key);
         if ((size_t)(end - line) < n + 1 || memcmp(line, fields[k].key, n) != 0 || end[-1] != '"') continue;
-        AUTO_VALUE(glia_strbuf) value = { 0 };
+        AUTO_VALUE(glia_strbuf) value = {0};
         for (const char *s = line + n; s < end - 1; s++) {
-            if (*s == '\\' && s + 1 < end - 1) glia_put_u8(&value, (uint8_t)(*++s == 'n' ? '\n' : *s));
-            else glia_put_u8(&value, (uint8_t)*s);
+            if (*s == '\\' && s + 1 < end - 1)
+                glia_put_u8(&value, (uint8_t)(*++s == 'n' ? '\n' : *s));
+            else
+                glia_put_u8(&value, (uint8_t)*s);
         }
         *fields[k].value = glia_arena_strdup(arena, glia_strbuf_str(&value));
         return true;
@@ -83,7 +94,7 @@ static bool read_meta(glia_arena *arena, const char *line, const char *end, neff
 glia_status neff_parse(glia_span text, const char *path, isa_program **out, neff_meta *meta)
 {
     TRY(isa_parse(text, path, out));
-    *meta = (neff_meta){ "", "", "" };
+    *meta = (neff_meta){"", "", ""};
     const char *at = (const char *)text.data, *end = at + text.size;
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));

@@ -50,9 +50,9 @@ static bool is_first_of_name(const isa_program *p, uint32_t t)
 
 static void put_variable(glia_json_writer *w, const isa_program *p, uint32_t t)
 {
-    static const char *const types[ISA_TENSOR_KIND_COUNT] = { "input", "output", "file", "tmp-buf" };
+    static const char *const types[ISA_TENSOR_KIND_COUNT] = {"input", "output", "file", "tmp-buf"};
     const isa_tensor *tensor = &p->tensors.items[t];
-    glia_strbuf key = { 0 };
+    glia_strbuf key = {0};
     glia_put(&key, tensor->name);
     if (!is_first_of_name(p, t)) glia_putf(&key, "#%u", t);
     glia_json_begin_object(w, glia_strbuf_str(&key));
@@ -61,7 +61,8 @@ static void put_variable(glia_json_writer *w, const isa_program *p, uint32_t t)
     glia_json_uint(w, "size", tensor->bytes);
     glia_json_string(w, "dtype", num_dtype_get((num_dtype)tensor->dtype)->name);
     glia_json_begin_array(w, "shape");
-    for (int d = 0; d < tensor->rank; d++) glia_json_int(w, NULL, tensor->dims[d]);
+    for (int d = 0; d < tensor->rank; d++)
+        glia_json_int(w, NULL, tensor->dims[d]);
     glia_json_end_array(w);
     if (tensor->kind == ISA_TENSOR_CONST) {
         char path[32];

@@ -21,14 +21,15 @@ static void require(glia_status s)
 
 static void use(const isa_program *p, const neff_meta *meta)
 {
-    const hw_chip *const chips[] = { &hw_trainium1, &hw_trainium2, &hw_trainium3 };
+    const hw_chip *const chips[] = {&hw_trainium1, &hw_trainium2, &hw_trainium3};
     for (size_t k = 0; k < COUNT_OF(chips); k++) {
         AUTO_STATUS verdict = isa_verify(p, chips[k]);
         (void)verdict;
         for (uint32_t c = 0; c < p->core_count; c++)
             for (uint32_t f = 0; f < p->cores[c].functions.count; f++) {
                 const isa_function *function = p->cores[c].functions.items[f];
-                for (uint32_t n = 0; n < function->insns.count; n++) (void)isa_cost_of(function, &function->insns.items[n], chips[k]);
+                for (uint32_t n = 0; n < function->insns.count; n++)
+                    (void)isa_cost_of(function, &function->insns.items[n], chips[k]);
             }
     }
     AUTO_VALUE(glia_strbuf) text = {0};
@@ -55,14 +56,16 @@ static void try_sections(const uint8_t *data, size_t size)
 {
     if (size < 2) return;
     const size_t cut = (data[0] | (size_t)data[1] << 8) % (size - 1);
-    const glia_span parts[] = {{data + 2, cut < size - 2 ? cut : size - 2}, {data + 2 + cut, cut < size - 2 ? size - 2 - cut : 0}};
+    const glia_span parts[] = {{data + 2, cut < size - 2 ? cut : size - 2},
+                               {data + 2 + cut, cut < size - 2 ? size - 2 - cut : 0}};
     AUTO_VALUE(glia_strbuf) file = {0};
     neff_writer w;
     neff_writer_init(&w, &file);
     for (uint32_t k = 0; k < 2; k++) {
         AUTO_VALUE(glia_strbuf) frame = {0};
         require(neff_compress(parts[k], &frame));
-        neff_writer_add(&w, "x", k ? NEFF_SECTION_CORE : NEFF_SECTION_PROGRAM, 0, glia_strbuf_span(&frame), parts[k].size, 512);
+        neff_writer_add(&w, "x", k ? NEFF_SECTION_CORE : NEFF_SECTION_PROGRAM, 0, glia_strbuf_span(&frame),
+                        parts[k].size, 512);
     }
     const neff_head head = {"fuzz", "glia", 1};
     require(neff_writer_close(&w, &head));

@@ -10,12 +10,26 @@
 
 #include <string.h>
 
-enum { SBUF_SLOTS = 16, SLOT_BYTES = 2048, CHIP_SLOTS = SBUF_SLOTS + ISA_PSUM_BANKS, HBM_SLOTS = 8,
-       SLOTS = CHIP_SLOTS + HBM_SLOTS, ALL_ENGINES = (1 << ISA_ENGINE_COUNT) - 1,
-       QUEUES = 4, LANES = ISA_ENGINE_COUNT + QUEUES };
+enum {
+    SBUF_SLOTS = 16,
+    SLOT_BYTES = 2048,
+    CHIP_SLOTS = SBUF_SLOTS + ISA_PSUM_BANKS,
+    HBM_SLOTS = 8,
+    SLOTS = CHIP_SLOTS + HBM_SLOTS,
+    ALL_ENGINES = (1 << ISA_ENGINE_COUNT) - 1,
+    QUEUES = 4,
+    LANES = ISA_ENGINE_COUNT + QUEUES
+};
 
-typedef struct tile { bool live; uint8_t space; int start, partitions, free; num_dtype dtype; } tile;
-typedef struct touch { uint32_t read[ISA_LANES], write[ISA_LANES]; } touch;     // 0, or the lane's count after it
+typedef struct tile {
+    bool live;
+    uint8_t space;
+    int start, partitions, free;
+    num_dtype dtype;
+} tile;
+typedef struct touch {
+    uint32_t read[ISA_LANES], write[ISA_LANES];
+} touch; // 0, or the lane's count after it
 
 typedef struct generator {
     const generate_options *o;
@@ -24,17 +38,26 @@ typedef struct generator {
     glia_rng rng;
     uint32_t core, depth;
     tile tiles[CHIP_SLOTS];
-    bool pinned[CHIP_SLOTS];            // operands of the instruction being made
+    bool pinned[CHIP_SLOTS]; // operands of the instruction being made
     touch touches[SLOTS];
-    uint32_t count[ISA_LANES];          // increments since the frame's start
+    uint32_t count[ISA_LANES]; // increments since the frame's start
     bool synced[ISA_LANES];
     uint32_t in_f32, in_bf16, in_s32, out, constant, origins;
     int next_slot, next_bank, loop_register;
 } generator;
 
-static uint32_t below(generator *g, uint32_t n) { return glia_rng_below(&g->rng, n); }
-static bool maybe(generator *g, uint32_t one_in) { return below(g, one_in) == 0; }
-static int generation(const generator *g) { return (int)hw_int(g->o->chip->generation); }
+static uint32_t below(generator *g, uint32_t n)
+{
+    return glia_rng_below(&g->rng, n);
+}
+static bool maybe(generator *g, uint32_t one_in)
+{
+    return below(g, one_in) == 0;
+}
+static int generation(const generator *g)
+{
+    return (int)hw_int(g->o->chip->generation);
+}
 
 // ---- order ----
 
@@ -56,14 +79,17 @@ static void need(const uint32_t *counts, uint32_t *waits)
         if (counts[l] > waits[l]) waits[l] = counts[l];
 }
 
-static int step_of(int lane) { return lane >= ISA_ENGINE_COUNT ? 16 : 1; }
+static int step_of(int lane)
+{
+    return lane >= ISA_ENGINE_COUNT ? 16 : 1;
+}
 
 // Adds the waits that instruction `n` needs, and its own increment.
 static void order(generator *g, uint32_t n)
 {
     isa_insn *i = &g->f->insns.items[n];
     const int lane = lane_of(i);
-    uint32_t waits[ISA_LANES] = { 0 };
+    uint32_t waits[ISA_LANES] = {0};
     for (int k = 0; k < i->operand_count; k++) {
         const int slot = slot_of(g, isa_operand_of(g->f, i, k));
         if (slot < 0) continue;
@@ -87,7 +113,8 @@ static void order(generator *g, uint32_t n)
     }
 }
 
-static uint32_t emit(generator *g, isa_op op, isa_engine e, int operands, const isa_operand *o, int attrs, const uint8_t *a)
+static uint32_t emit(generator *g, isa_op op, isa_engine e, int operands, const isa_operand *o, int attrs,
+                     const uint8_t *a)
 {
     const uint32_t n = isa_emit(g->f, op, e, operands, o, attrs, a, below(g, g->origins));
     if (isa_is_dma(op)) g->f->insns.items[n].queue = (uint8_t)below(g, QUEUES);
@@ -110,9 +137,10 @@ static isa_operand vary(generator *g, isa_operand o)
 {
     const int64_t f = o.count[0];
     if (o.rank != 1 || f % 2 || !maybe(g, 3)) return o;
-    const int64_t steps[] = { f / 2, 1 };
-    const uint32_t counts[] = { 2, (uint32_t)f / 2 };
-    return isa_chip_ap((isa_space)o.space, (num_dtype)o.dtype, o.start_partition, o.partitions, o.offset, 2, steps, counts);
+    const int64_t steps[] = {f / 2, 1};
+    const uint32_t counts[] = {2, (uint32_t)f / 2};
+    return isa_chip_ap((isa_space)o.space, (num_dtype)o.dtype, o.start_partition, o.partitions, o.offset, 2, steps,
+                       counts);
 }
 
 static int start_for(generator *g, int partitions)
@@ -125,10 +153,12 @@ static int claim(generator *g, isa_space space, num_dtype dtype, int partitions,
 {
     int slot;
     do {
-        if (space == ISA_PSUM) slot = SBUF_SLOTS + (g->next_bank++ % ISA_PSUM_BANKS);
-        else slot = g->next_slot++ % SBUF_SLOTS;
+        if (space == ISA_PSUM)
+            slot = SBUF_SLOTS + (g->next_bank++ % ISA_PSUM_BANKS);
+        else
+            slot = g->next_slot++ % SBUF_SLOTS;
     } while (g->pinned[slot]);
-    g->tiles[slot] = (tile){ true, (uint8_t)space, start_for(g, partitions), partitions, free, dtype };
+    g->tiles[slot] = (tile){true, (uint8_t)space, start_for(g, partitions), partitions, free, dtype};
     g->pinned[slot] = true;
     return slot;
 }
@@ -146,17 +176,18 @@ static uint32_t input_of(const generator *g, num_dtype t)
 static void load(generator *g, int slot)
 {
     const tile *t = &g->tiles[slot];
-    const bool from_constant = g->o->constants && t->dtype == NUM_F32 && t->partitions <= 32 && t->free <= 64 && maybe(g, 2);
+    const bool from_constant =
+        g->o->constants && t->dtype == NUM_F32 && t->partitions <= 32 && t->free <= 64 && maybe(g, 2);
     const uint32_t tensor = from_constant ? g->constant : input_of(g, t->dtype);
     const uint32_t hbm = isa_slot_global(g->f, g->p, tensor);
     const int64_t row = from_constant ? 64 : 256;
-    const int64_t steps[] = { row, 1 };
-    const uint32_t counts[] = { (uint32_t)t->partitions, (uint32_t)t->free };
+    const int64_t steps[] = {row, 1};
+    const uint32_t counts[] = {(uint32_t)t->partitions, (uint32_t)t->free};
     const int64_t column = (int64_t)below(g, (uint32_t)(row - t->free + 1)) * num_size(t->dtype);
-    const isa_operand o[] = { view(g, slot), isa_hbm(hbm, t->dtype, column, 2, steps, counts) };
+    const isa_operand o[] = {view(g, slot), isa_hbm(hbm, t->dtype, column, 2, steps, counts)};
     const bool hwdge = generation(g) >= 3 && maybe(g, 2);
-    const uint8_t attrs[] = { hwdge ? ISA_DGE_HWDGE : ISA_DGE_NONE };
-    static const isa_engine issuers[] = { ISA_SP, ISA_ACT, ISA_DVE, ISA_PE };
+    const uint8_t attrs[] = {hwdge ? ISA_DGE_HWDGE : ISA_DGE_NONE};
+    static const isa_engine issuers[] = {ISA_SP, ISA_ACT, ISA_DVE, ISA_PE};
     emit(g, ISA_dma_copy, issuers[below(g, hwdge ? 2 : COUNT_OF(issuers))], 2, o, 1, attrs);
 }
 
@@ -167,7 +198,7 @@ static void fill(generator *g, int slot)
     if (t->dtype == NUM_U32) {
         const int64_t step = 1;
         const uint32_t count = (uint32_t)t->free;
-        const isa_operand o[] = { dst, isa_pattern((int64_t)below(g, 3), (int64_t)below(g, 2), 1, &step, &count) };
+        const isa_operand o[] = {dst, isa_pattern((int64_t)below(g, 3), (int64_t)below(g, 2), 1, &step, &count)};
         if (t->space == ISA_SBUF) {
             emit(g, ISA_iota, ISA_POOL, 2, o, 0, NULL);
             return;
@@ -178,7 +209,8 @@ static void fill(generator *g, int slot)
         load(g, slot);
         return;
     }
-    const isa_operand o[] = { dst, num_is_float(t->dtype) ? isa_imm_f32((float)below(g, 100) / 8 - 3) : isa_imm_int(below(g, 100)) };
+    const isa_operand o[] = {dst, num_is_float(t->dtype) ? isa_imm_f32((float)below(g, 100) / 8 - 3)
+                                                         : isa_imm_int(below(g, 100))};
     emit(g, ISA_memset, ISA_DVE, 2, o, 0, NULL);
 }
 
@@ -189,7 +221,8 @@ static int source(generator *g, int spaces, num_dtype dtype, int partitions, int
     for (uint32_t k = 0; k < CHIP_SLOTS; k++) {
         const int slot = (int)((first + k) % CHIP_SLOTS);
         const tile *t = &g->tiles[slot];
-        if (!t->live || !(t->space & spaces) || t->dtype != dtype || t->partitions != partitions || t->free != free) continue;
+        if (!t->live || !(t->space & spaces) || t->dtype != dtype || t->partitions != partitions || t->free != free)
+            continue;
         g->pinned[slot] = true;
         return slot;
     }
@@ -198,12 +231,24 @@ static int source(generator *g, int spaces, num_dtype dtype, int partitions, int
     return slot;
 }
 
-static const int partition_sizes[] = { 1, 16, 32, 64, 128 };
-static const int free_sizes[] = { 8, 16, 32, 64, 128 };
-static int some_partitions(generator *g) { return partition_sizes[below(g, COUNT_OF(partition_sizes))]; }
-static int some_free(generator *g) { return free_sizes[below(g, COUNT_OF(free_sizes))]; }
-static num_dtype some_float(generator *g) { return maybe(g, 2) ? NUM_F32 : NUM_BF16; }
-static isa_space some_space(generator *g) { return maybe(g, 3) ? ISA_PSUM : ISA_SBUF; }
+static const int partition_sizes[] = {1, 16, 32, 64, 128};
+static const int free_sizes[] = {8, 16, 32, 64, 128};
+static int some_partitions(generator *g)
+{
+    return partition_sizes[below(g, COUNT_OF(partition_sizes))];
+}
+static int some_free(generator *g)
+{
+    return free_sizes[below(g, COUNT_OF(free_sizes))];
+}
+static num_dtype some_float(generator *g)
+{
+    return maybe(g, 2) ? NUM_F32 : NUM_BF16;
+}
+static isa_space some_space(generator *g)
+{
+    return maybe(g, 3) ? ISA_PSUM : ISA_SBUF;
+}
 
 static isa_operand some_scalar(generator *g, int partitions)
 {
@@ -213,9 +258,10 @@ static isa_operand some_scalar(generator *g, int partitions)
 
 static uint8_t some_arith(generator *g)
 {
-    static const uint8_t ops[] = { ISA_ALU_ADD, ISA_ALU_SUBTRACT, ISA_ALU_MULTIPLY, ISA_ALU_MAXIMUM, ISA_ALU_MINIMUM, ISA_ALU_EQ,
-                                   ISA_ALU_NE, ISA_ALU_GE, ISA_ALU_GT, ISA_ALU_LE, ISA_ALU_LT, ISA_ALU_LOGICAL_AND,
-                                   ISA_ALU_LOGICAL_OR, ISA_ALU_LOGICAL_XOR };
+    static const uint8_t ops[] = {ISA_ALU_ADD,        ISA_ALU_SUBTRACT,   ISA_ALU_MULTIPLY, ISA_ALU_MAXIMUM,
+                                  ISA_ALU_MINIMUM,    ISA_ALU_EQ,         ISA_ALU_NE,       ISA_ALU_GE,
+                                  ISA_ALU_GT,         ISA_ALU_LE,         ISA_ALU_LT,       ISA_ALU_LOGICAL_AND,
+                                  ISA_ALU_LOGICAL_OR, ISA_ALU_LOGICAL_XOR};
     return ops[below(g, COUNT_OF(ops))];
 }
 
@@ -227,8 +273,8 @@ static void make_matmul(generator *g)
     const int k = some_partitions(g), m = some_partitions(g), n = some_free(g);
     const int stationary = source(g, ISA_SBUF, t, k, m), moving = source(g, ISA_SBUF, t, k, n);
     const int dst = claim(g, ISA_PSUM, NUM_F32, m, n);
-    const uint8_t fresh[] = { 0, 0 }, more[] = { 1, 0 };
-    const isa_operand o[] = { view(g, dst), view(g, stationary), vary(g, view(g, moving)) };
+    const uint8_t fresh[] = {0, 0}, more[] = {1, 0};
+    const isa_operand o[] = {view(g, dst), view(g, stationary), vary(g, view(g, moving))};
     emit(g, ISA_matmul, ISA_PE, 3, o, 2, fresh);
     if (maybe(g, 2)) emit(g, ISA_matmul, ISA_PE, 3, o, 2, more);
 }
@@ -239,7 +285,7 @@ static void make_transpose(generator *g)
     const int p = some_partitions(g), f = some_partitions(g);
     const int data = source(g, ISA_SBUF, t, p, f), identity = source(g, ISA_SBUF, t, p, p);
     const int dst = claim(g, ISA_PSUM, generation(g) >= 3 ? t : NUM_F32, f, p);
-    const isa_operand o[] = { view(g, dst), view(g, data), view(g, identity) };
+    const isa_operand o[] = {view(g, dst), view(g, data), view(g, identity)};
     emit(g, ISA_transpose, ISA_PE, 3, o, 0, NULL);
 }
 
@@ -254,8 +300,8 @@ static void make_activation(generator *g)
     uint8_t func = (uint8_t)below(g, ISA_ACT_COUNT);
     if (func == ISA_ACT_RECIPROCAL) bias = isa_none();
     const isa_operand dst = view(g, claim(g, some_space(g), some_float(g), p, f));
-    const isa_operand o[] = { dst, data, scale, bias, reduces ? view(g, claim(g, ISA_SBUF, NUM_F32, p, 1)) : isa_none() };
-    const uint8_t attrs[] = { func, reduces ? ISA_REDUCE_RESET_REDUCE : ISA_REDUCE_IDLE };
+    const isa_operand o[] = {dst, data, scale, bias, reduces ? view(g, claim(g, ISA_SBUF, NUM_F32, p, 1)) : isa_none()};
+    const uint8_t attrs[] = {func, reduces ? ISA_REDUCE_RESET_REDUCE : ISA_REDUCE_IDLE};
     emit(g, ISA_activation, ISA_ACT, 5, o, 2, attrs);
 }
 
@@ -266,8 +312,8 @@ static void make_tensor_tensor(generator *g)
     const num_dtype t = integers ? NUM_S32 : some_float(g);
     const int first = source(g, pool ? ISA_SBUF : ISA_SBUF | ISA_PSUM, t, p, f), second = source(g, ISA_SBUF, t, p, f);
     const int dst = claim(g, pool || integers ? ISA_SBUF : some_space(g), t, p, f);
-    const isa_operand o[] = { view(g, dst), vary(g, view(g, first)), vary(g, view(g, second)) };
-    static const uint8_t bitwise[] = { ISA_ALU_AND, ISA_ALU_OR, ISA_ALU_XOR };
+    const isa_operand o[] = {view(g, dst), vary(g, view(g, first)), vary(g, view(g, second))};
+    static const uint8_t bitwise[] = {ISA_ALU_AND, ISA_ALU_OR, ISA_ALU_XOR};
     const uint8_t op = integers ? bitwise[below(g, 3)] : pool && maybe(g, 4) ? ISA_ALU_POWER : some_arith(g);
     emit(g, ISA_tensor_tensor, pool ? ISA_POOL : ISA_DVE, 3, o, 1, &op);
 }
@@ -280,10 +326,11 @@ static void make_tensor_scalar(generator *g)
     const int data = source(g, pool ? ISA_SBUF : ISA_SBUF | ISA_PSUM, some_float(g), p, f);
     const isa_operand s0 = some_scalar(g, p), s1 = act || pool || maybe(g, 2) ? some_scalar(g, p) : isa_none();
     const int dst = claim(g, pool ? ISA_SBUF : some_space(g), some_float(g), p, f);
-    const isa_operand o[] = { view(g, dst), vary(g, view(g, data)), s0, s1 };
-    uint8_t attrs[] = { some_arith(g), (uint8_t)below(g, 2), s1.space ? some_arith(g) : ISA_ALU_NONE, s1.space ? (uint8_t)below(g, 2) : 0 };
-    if (act) memcpy(attrs, (const uint8_t[]){ ISA_ALU_MULTIPLY, 0, ISA_ALU_ADD, 0 }, 4);
-    if (pool) memcpy(attrs, (const uint8_t[]){ ISA_ALU_ADD, 0, ISA_ALU_POWER, 0 }, 4);
+    const isa_operand o[] = {view(g, dst), vary(g, view(g, data)), s0, s1};
+    uint8_t attrs[] = {some_arith(g), (uint8_t)below(g, 2), s1.space ? some_arith(g) : ISA_ALU_NONE,
+                       s1.space ? (uint8_t)below(g, 2) : 0};
+    if (act) memcpy(attrs, (const uint8_t[]){ISA_ALU_MULTIPLY, 0, ISA_ALU_ADD, 0}, 4);
+    if (pool) memcpy(attrs, (const uint8_t[]){ISA_ALU_ADD, 0, ISA_ALU_POWER, 0}, 4);
     emit(g, ISA_tensor_scalar, act ? ISA_ACT : pool ? ISA_POOL : ISA_DVE, 4, o, 4, attrs);
 }
 
@@ -293,8 +340,9 @@ static void make_stt(generator *g)
     const num_dtype t = some_float(g);
     const int data = source(g, ISA_SBUF | ISA_PSUM, t, p, f), other = source(g, ISA_SBUF, t, p, f);
     const isa_operand s = some_scalar(g, p);
-    const isa_operand o[] = { view(g, claim(g, ISA_SBUF, some_float(g), p, f)), view(g, data), s, vary(g, view(g, other)) };
-    const uint8_t attrs[] = { some_arith(g), (uint8_t)below(g, 2), some_arith(g), (uint8_t)below(g, 2) };
+    const isa_operand o[] = {view(g, claim(g, ISA_SBUF, some_float(g), p, f)), view(g, data), s,
+                             vary(g, view(g, other))};
+    const uint8_t attrs[] = {some_arith(g), (uint8_t)below(g, 2), some_arith(g), (uint8_t)below(g, 2)};
     emit(g, ISA_scalar_tensor_tensor, ISA_DVE, 4, o, 4, attrs);
 }
 
@@ -302,16 +350,17 @@ static void make_reduce(generator *g)
 {
     const int p = some_partitions(g), f = some_free(g);
     const int data = source(g, ISA_SBUF | ISA_PSUM, some_float(g), p, f);
-    static const uint8_t ops[] = { ISA_ALU_ADD, ISA_ALU_MULTIPLY, ISA_ALU_MAXIMUM, ISA_ALU_MINIMUM, ISA_ALU_SUBTRACT };
+    static const uint8_t ops[] = {ISA_ALU_ADD, ISA_ALU_MULTIPLY, ISA_ALU_MAXIMUM, ISA_ALU_MINIMUM, ISA_ALU_SUBTRACT};
     const bool keep = maybe(g, 2);
     isa_operand in = view(g, data);
     if (keep) {
-        const int64_t steps[] = { 4, 1 };
-        const uint32_t counts[] = { (uint32_t)f / 4, 4 };
-        in = isa_chip_ap((isa_space)in.space, (num_dtype)in.dtype, in.start_partition, in.partitions, in.offset, 2, steps, counts);
+        const int64_t steps[] = {4, 1};
+        const uint32_t counts[] = {(uint32_t)f / 4, 4};
+        in = isa_chip_ap((isa_space)in.space, (num_dtype)in.dtype, in.start_partition, in.partitions, in.offset, 2,
+                         steps, counts);
     }
-    const isa_operand o[] = { view(g, claim(g, ISA_SBUF, NUM_F32, p, keep ? f / 4 : 1)), in };
-    const uint8_t attrs[] = { ops[below(g, COUNT_OF(ops))], 1, (uint8_t)below(g, 2) };
+    const isa_operand o[] = {view(g, claim(g, ISA_SBUF, NUM_F32, p, keep ? f / 4 : 1)), in};
+    const uint8_t attrs[] = {ops[below(g, COUNT_OF(ops))], 1, (uint8_t)below(g, 2)};
     emit(g, ISA_tensor_reduce, ISA_DVE, 2, o, 3, attrs);
 }
 
@@ -322,7 +371,7 @@ static void make_copy(generator *g)
     const isa_engine e = which == 0 ? ISA_POOL : which == 1 && generation(g) >= 3 ? ISA_ACT : ISA_DVE;
     const int src = source(g, e == ISA_POOL ? ISA_SBUF : ISA_SBUF | ISA_PSUM, some_float(g), p, f);
     const int dst = claim(g, e == ISA_POOL ? ISA_SBUF : some_space(g), some_float(g), p, f);
-    const isa_operand o[] = { view(g, dst), vary(g, view(g, src)) };
+    const isa_operand o[] = {view(g, dst), vary(g, view(g, src))};
     emit(g, ISA_tensor_copy, e, 2, o, 0, NULL);
 }
 
@@ -330,8 +379,9 @@ static void make_predicated(generator *g)
 {
     const int p = some_partitions(g), f = some_free(g);
     const num_dtype t = some_float(g);
-    const int mask = source(g, ISA_SBUF, NUM_U32, p, f), src = source(g, ISA_SBUF, t, p, f), dst = source(g, ISA_SBUF, t, p, f);
-    const isa_operand o[] = { view(g, dst), maybe(g, 3) ? isa_imm_f32(-1.5f) : view(g, src), view(g, mask) };
+    const int mask = source(g, ISA_SBUF, NUM_U32, p, f), src = source(g, ISA_SBUF, t, p, f),
+              dst = source(g, ISA_SBUF, t, p, f);
+    const isa_operand o[] = {view(g, dst), maybe(g, 3) ? isa_imm_f32(-1.5f) : view(g, src), view(g, mask)};
     const uint8_t reverse = (uint8_t)below(g, 2);
     emit(g, ISA_copy_predicated, ISA_DVE, 3, o, 1, &reverse);
 }
@@ -340,7 +390,7 @@ static void make_reciprocal(generator *g)
 {
     const int p = some_partitions(g), f = some_free(g);
     const int src = source(g, ISA_SBUF | ISA_PSUM, some_float(g), p, f);
-    const isa_operand o[] = { view(g, claim(g, ISA_SBUF, some_float(g), p, f)), view(g, src) };
+    const isa_operand o[] = {view(g, claim(g, ISA_SBUF, some_float(g), p, f)), view(g, src)};
     emit(g, ISA_reciprocal, ISA_DVE, 2, o, 0, NULL);
 }
 
@@ -348,13 +398,14 @@ static void make_search(generator *g)
 {
     const int p = some_partitions(g), f = some_free(g);
     const int data = source(g, ISA_SBUF, NUM_F32, p, f), vals = claim(g, ISA_SBUF, NUM_F32, p, 8);
-    const isa_operand max[] = { view(g, vals), view(g, data) };
+    const isa_operand max[] = {view(g, vals), view(g, data)};
     emit(g, ISA_max8, ISA_DVE, 2, max, 0, NULL);
     const isa_operand index = view(g, claim(g, ISA_SBUF, NUM_U32, p, 8));
-    const isa_operand find[] = { index, view(g, data), view(g, vals) };
+    const isa_operand find[] = {index, view(g, data), view(g, vals)};
     emit(g, ISA_find_index8, ISA_DVE, 3, find, 0, NULL);
-    const isa_operand replace[] = { view(g, claim(g, ISA_SBUF, NUM_F32, p, f)), view(g, data), view(g, vals), isa_imm_f32(-1e30f),
-                                    maybe(g, 2) ? view(g, claim(g, ISA_SBUF, NUM_U32, p, 8)) : isa_none() };
+    const isa_operand replace[] = {view(g, claim(g, ISA_SBUF, NUM_F32, p, f)), view(g, data), view(g, vals),
+                                   isa_imm_f32(-1e30f),
+                                   maybe(g, 2) ? view(g, claim(g, ISA_SBUF, NUM_U32, p, 8)) : isa_none()};
     emit(g, ISA_match_replace8, ISA_DVE, 5, replace, 0, NULL);
 }
 
@@ -363,29 +414,29 @@ static void make_transpose32(generator *g)
     const int p = maybe(g, 2) ? 32 : 16, f = maybe(g, 2) ? 32 : 8;
     const num_dtype t = some_float(g);
     const int src = source(g, ISA_SBUF, t, p, f);
-    const isa_operand o[] = { view(g, claim(g, ISA_SBUF, t, f, p)), view(g, src) };
+    const isa_operand o[] = {view(g, claim(g, ISA_SBUF, t, f, p)), view(g, src)};
     emit(g, ISA_transpose32, ISA_DVE, 2, o, 0, NULL);
 }
 
 static void make_iota(generator *g)
 {
     const int p = some_partitions(g), f = some_free(g);
-    const int64_t steps[] = { 3, -1 };
-    const uint32_t counts[] = { 2, (uint32_t)f / 2 };
-    const isa_operand o[] = { view(g, claim(g, ISA_SBUF, maybe(g, 2) ? NUM_F32 : NUM_S32, p, f)),
-                              isa_pattern(-5, 2, 2, steps, counts) };
+    const int64_t steps[] = {3, -1};
+    const uint32_t counts[] = {2, (uint32_t)f / 2};
+    const isa_operand o[] = {view(g, claim(g, ISA_SBUF, maybe(g, 2) ? NUM_F32 : NUM_S32, p, f)),
+                             isa_pattern(-5, 2, 2, steps, counts)};
     emit(g, ISA_iota, ISA_POOL, 2, o, 0, NULL);
 }
 
 static void make_affine_select(generator *g)
 {
-    static const uint8_t compares[] = { ISA_ALU_EQ, ISA_ALU_NE, ISA_ALU_GE, ISA_ALU_GT, ISA_ALU_LE, ISA_ALU_LT };
+    static const uint8_t compares[] = {ISA_ALU_EQ, ISA_ALU_NE, ISA_ALU_GE, ISA_ALU_GT, ISA_ALU_LE, ISA_ALU_LT};
     const int p = some_partitions(g), f = some_free(g);
     const int src = source(g, ISA_SBUF, some_float(g), p, f);
     const int64_t step = -1;
     const uint32_t count = (uint32_t)f;
-    const isa_operand o[] = { view(g, claim(g, ISA_SBUF, some_float(g), p, f)), view(g, src), isa_pattern(0, 1, 1, &step, &count),
-                              isa_imm_f32(-3.4028235e38f) };
+    const isa_operand o[] = {view(g, claim(g, ISA_SBUF, some_float(g), p, f)), view(g, src),
+                             isa_pattern(0, 1, 1, &step, &count), isa_imm_f32(-3.4028235e38f)};
     const uint8_t compare = compares[below(g, COUNT_OF(compares))];
     emit(g, ISA_affine_select, ISA_POOL, 4, o, 1, &compare);
 }
@@ -394,7 +445,7 @@ static void make_partition_reduce(generator *g)
 {
     const int p = some_partitions(g), f = some_free(g);
     const int src = source(g, ISA_SBUF, some_float(g), p, f);
-    const isa_operand o[] = { view(g, claim(g, ISA_SBUF, NUM_F32, 1, f)), view(g, src) };
+    const isa_operand o[] = {view(g, claim(g, ISA_SBUF, NUM_F32, 1, f)), view(g, src)};
     const uint8_t op = maybe(g, 2) ? ISA_ALU_ADD : ISA_ALU_MAXIMUM;
     emit(g, ISA_partition_reduce, ISA_POOL, 2, o, 1, &op);
 }
@@ -406,7 +457,7 @@ static int indexes(generator *g, num_dtype t, int partitions, int free, int rows
     const int64_t step = free > 1 ? 1 : 0;
     const uint32_t count = (uint32_t)free;
     const int64_t channel = free + partitions <= rows ? 1 : 0;
-    const isa_operand o[] = { view(g, slot), isa_pattern(0, channel, 1, &step, &count) };
+    const isa_operand o[] = {view(g, slot), isa_pattern(0, channel, 1, &step, &count)};
     emit(g, ISA_iota, ISA_POOL, 2, o, 0, NULL);
     return slot;
 }
@@ -416,7 +467,7 @@ static void make_n_gather(generator *g)
     const int p = some_partitions(g), f = some_free(g);
     const num_dtype t = some_float(g);
     const int data = source(g, ISA_SBUF, t, p, f), index = indexes(g, NUM_U32, p, 8, f);
-    const isa_operand o[] = { view(g, claim(g, ISA_SBUF, t, p, 8)), view(g, data), view(g, index) };
+    const isa_operand o[] = {view(g, claim(g, ISA_SBUF, t, p, 8)), view(g, data), view(g, index)};
     emit(g, ISA_n_gather, ISA_POOL, 3, o, 0, NULL);
 }
 
@@ -424,12 +475,12 @@ static void make_dma_gather(generator *g)
 {
     const int p = some_partitions(g), f = some_free(g);
     const int index = indexes(g, NUM_S32, p, 1, 128);
-    const int64_t steps[] = { 256, 1 };
-    const uint32_t counts[] = { 128, (uint32_t)f };
+    const int64_t steps[] = {256, 1};
+    const uint32_t counts[] = {128, (uint32_t)f};
     isa_operand table = isa_hbm(isa_slot_global(g->f, g->p, g->in_f32), NUM_F32, 0, 2, steps, counts);
     table.indirect = 1;
-    const isa_operand o[] = { view(g, claim(g, ISA_SBUF, NUM_F32, p, f)), table, view(g, index) };
-    const uint8_t attrs[] = { ISA_DGE_SWDGE, ISA_OOB_ERROR };
+    const isa_operand o[] = {view(g, claim(g, ISA_SBUF, NUM_F32, p, f)), table, view(g, index)};
+    const uint8_t attrs[] = {ISA_DGE_SWDGE, ISA_OOB_ERROR};
     emit(g, ISA_dma_gather, ISA_POOL, 3, o, 2, attrs);
 }
 
@@ -437,22 +488,22 @@ static void make_dma_scatter(generator *g)
 {
     const int p = maybe(g, 2) ? 16 : 32, f = some_free(g);
     const int src = source(g, ISA_SBUF, NUM_F32, p, f), index = indexes(g, NUM_S32, p, 1, 64);
-    const int64_t steps[] = { 256, 1 };
-    const uint32_t counts[] = { 64, (uint32_t)f };
+    const int64_t steps[] = {256, 1};
+    const uint32_t counts[] = {64, (uint32_t)f};
     isa_operand table = isa_hbm(isa_slot_global(g->f, g->p, g->out), NUM_F32, 0, 2, steps, counts);
     table.indirect = 1;
-    const isa_operand o[] = { table, view(g, src), view(g, index) };
-    const uint8_t attrs[] = { ISA_DGE_SWDGE, ISA_OOB_SKIP };
+    const isa_operand o[] = {table, view(g, src), view(g, index)};
+    const uint8_t attrs[] = {ISA_DGE_SWDGE, ISA_OOB_SKIP};
     emit(g, ISA_dma_scatter, ISA_POOL, 3, o, 2, attrs);
 }
 
 static void make_dma_transpose(generator *g)
 {
     if (generation(g) < 3) return;
-    const int64_t steps[] = { 256, 1 };
-    const uint32_t counts[] = { 16, 32 };
+    const int64_t steps[] = {256, 1};
+    const uint32_t counts[] = {16, 32};
     const uint32_t in = isa_slot_global(g->f, g->p, g->in_bf16);
-    const isa_operand o[] = { view(g, claim(g, ISA_SBUF, NUM_BF16, 32, 16)), isa_hbm(in, NUM_BF16, 0, 2, steps, counts) };
+    const isa_operand o[] = {view(g, claim(g, ISA_SBUF, NUM_BF16, 32, 16)), isa_hbm(in, NUM_BF16, 0, 2, steps, counts)};
     const uint8_t dge = maybe(g, 2) ? ISA_DGE_HWDGE : ISA_DGE_NONE;
     emit(g, ISA_dma_transpose, ISA_SP, 2, o, 1, &dge);
 }
@@ -462,19 +513,23 @@ static void make_store(generator *g)
     const int p = maybe(g, 2) ? 16 : 64, f = some_free(g);
     const num_dtype t = some_float(g);
     const int src = source(g, ISA_SBUF, t, p, f);
-    const int64_t steps[] = { 256, 1 };
-    const uint32_t counts[] = { (uint32_t)p, (uint32_t)f };
-    const isa_operand o[] = { isa_hbm(isa_slot_global(g->f, g->p, g->out), NUM_F32, 4 * (int64_t)below(g, 128), 2, steps, counts),
-                              view(g, src) };
+    const int64_t steps[] = {256, 1};
+    const uint32_t counts[] = {(uint32_t)p, (uint32_t)f};
+    const isa_operand o[] = {
+        isa_hbm(isa_slot_global(g->f, g->p, g->out), NUM_F32, 4 * (int64_t)below(g, 128), 2, steps, counts),
+        view(g, src)};
     const uint8_t none = ISA_DGE_NONE;
     emit(g, ISA_dma_copy, ISA_SP, 2, o, 1, &none);
 }
 
 typedef void (*maker)(generator *g);
 static const maker makers[] = {
-    make_matmul, make_matmul, make_transpose, make_activation, make_activation, make_tensor_tensor, make_tensor_scalar,
-    make_stt, make_reduce, make_copy, make_predicated, make_reciprocal, make_search, make_transpose32, make_iota,
-    make_affine_select, make_partition_reduce, make_n_gather, make_dma_gather, make_dma_scatter, make_dma_transpose, make_store,
+    make_matmul,           make_matmul,        make_transpose,     make_activation,
+    make_activation,       make_tensor_tensor, make_tensor_scalar, make_stt,
+    make_reduce,           make_copy,          make_predicated,    make_reciprocal,
+    make_search,           make_transpose32,   make_iota,          make_affine_select,
+    make_partition_reduce, make_n_gather,      make_dma_gather,    make_dma_scatter,
+    make_dma_transpose,    make_store,
 };
 
 static void make_one(generator *g)
@@ -491,7 +546,10 @@ static void resync(generator *g)
     memset(g->synced, 0, sizeof g->synced);
 }
 
-typedef struct frame { uint32_t count[ISA_LANES]; tile tiles[CHIP_SLOTS]; } frame;
+typedef struct frame {
+    uint32_t count[ISA_LANES];
+    tile tiles[CHIP_SLOTS];
+} frame;
 
 static frame enter(generator *g)
 {
@@ -515,7 +573,8 @@ static void leave(generator *g, const frame *f, uint32_t times)
 {
     for (int s = 0; s < CHIP_SLOTS; s++)
         if (!is_same(&g->tiles[s], &f->tiles[s])) g->tiles[s].live = false;
-    for (int l = 0; l < LANES; l++) g->count[l] = f->count[l] + times * g->count[l];
+    for (int l = 0; l < LANES; l++)
+        g->count[l] = f->count[l] + times * g->count[l];
     memset(g->touches, 0, sizeof g->touches);
     resync(g);
 }
@@ -530,15 +589,16 @@ static void control(generator *g, isa_op op, int operands, const isa_operand *o,
 static void make_dynamic(generator *g, uint8_t reg)
 {
     const int slot = claim(g, ISA_SBUF, NUM_F32, 32, 16), dst = claim(g, ISA_SBUF, NUM_F32, 32, 4);
-    const int64_t steps[] = { 256, 1 };
-    const uint32_t counts[] = { 32, 16 };
+    const int64_t steps[] = {256, 1};
+    const uint32_t counts[] = {32, 16};
     const uint8_t none = ISA_DGE_NONE;
-    const isa_operand src = isa_plus(isa_hbm(isa_slot_global(g->f, g->p, g->in_f32), NUM_F32, 0, 2, steps, counts), reg, 64);
-    const isa_operand load_o[] = { view(g, slot), src };
+    const isa_operand src =
+        isa_plus(isa_hbm(isa_slot_global(g->f, g->p, g->in_f32), NUM_F32, 0, 2, steps, counts), reg, 64);
+    const isa_operand load_o[] = {view(g, slot), src};
     emit(g, ISA_dma_copy, ISA_SP, 2, load_o, 1, &none);
     isa_operand part = view(g, slot);
     part.count[0] = 4;
-    const isa_operand copy[] = { view(g, dst), isa_plus(part, reg, 16) };
+    const isa_operand copy[] = {view(g, dst), isa_plus(part, reg, 16)};
     emit(g, ISA_tensor_copy, ISA_DVE, 2, copy, 0, NULL);
     unpin(g);
 }
@@ -549,7 +609,7 @@ static void make_for(generator *g)
 {
     const uint8_t reg = (uint8_t)(10 + g->loop_register++ % 40);
     const uint32_t trips = 1 + below(g, 3);
-    const isa_operand o[] = { isa_reg(reg), isa_imm_int(0), isa_imm_int(trips), isa_imm_int(1) };
+    const isa_operand o[] = {isa_reg(reg), isa_imm_int(0), isa_imm_int(trips), isa_imm_int(1)};
     control(g, ISA_for, 4, o, 0, NULL);
     const frame f = enter(g);
     g->depth++;
@@ -564,11 +624,11 @@ static void make_for(generator *g)
 static void make_if(generator *g)
 {
     static const uint8_t greater = ISA_ALU_GT;
-    const isa_operand move[] = { isa_reg(1), isa_imm_int(below(g, 2)) };
+    const isa_operand move[] = {isa_reg(1), isa_imm_int(below(g, 2))};
     for (int e = 0; e < ISA_ENGINE_COUNT; e++) {
         isa_emit(g->f, ISA_reg_move, (isa_engine)e, 2, move, 0, NULL, 0);
     }
-    const isa_operand o[] = { isa_reg(1), isa_imm_int(0) };
+    const isa_operand o[] = {isa_reg(1), isa_imm_int(0)};
     const int slot = claim(g, ISA_SBUF, NUM_F32, 32, 8);
     unpin(g);
     control(g, ISA_if, 2, o, 1, &greater);
@@ -578,7 +638,7 @@ static void make_if(generator *g)
     for (int arm = 0; arm < 2; arm++) {
         if (arm) control(g, ISA_else, 0, NULL, 0, NULL);
         memcpy(g->count, count, sizeof count);
-        const isa_operand fill_o[] = { view(g, slot), isa_imm_f32((float)arm) };
+        const isa_operand fill_o[] = {view(g, slot), isa_imm_f32((float)arm)};
         emit(g, ISA_memset, ISA_DVE, 2, fill_o, 0, NULL);
         resync(g);
     }
@@ -595,14 +655,16 @@ static void make_while(generator *g)
     one.rank = 0;
     one.step[0] = 0;
     one.count[0] = 0;
-    const isa_operand load_o[] = { isa_reg(2), one, isa_imm_int(0), isa_imm_int(3) };
-    for (int e = 0; e < ISA_ENGINE_COUNT; e++) emit(g, ISA_reg_load, (isa_engine)e, 4, load_o, 0, NULL);
-    const isa_operand o[] = { isa_reg(2), isa_imm_int(0) };
+    const isa_operand load_o[] = {isa_reg(2), one, isa_imm_int(0), isa_imm_int(3)};
+    for (int e = 0; e < ISA_ENGINE_COUNT; e++)
+        emit(g, ISA_reg_load, (isa_engine)e, 4, load_o, 0, NULL);
+    const isa_operand o[] = {isa_reg(2), isa_imm_int(0)};
     control(g, ISA_while, 2, o, 1, &greater);
-    const isa_operand dec[] = { isa_reg(2), isa_reg(2), isa_imm_int(1) };
-    for (int e = 0; e < ISA_ENGINE_COUNT; e++) isa_emit(g->f, ISA_reg_alu, (isa_engine)e, 3, dec, 1, &subtract, 0);
+    const isa_operand dec[] = {isa_reg(2), isa_reg(2), isa_imm_int(1)};
+    for (int e = 0; e < ISA_ENGINE_COUNT; e++)
+        isa_emit(g->f, ISA_reg_alu, (isa_engine)e, 3, dec, 1, &subtract, 0);
     control(g, ISA_end_while, 0, NULL, 0, NULL);
-    const isa_operand store[] = { one, isa_reg(2) };
+    const isa_operand store[] = {one, isa_reg(2)};
     emit(g, ISA_reg_store, ISA_ACT, 2, store, 0, NULL);
 }
 
@@ -610,7 +672,7 @@ static void make_some(generator *g, uint32_t insns)
 {
     while (g->f->insns.count < insns) {
         if (g->o->control && g->depth < 2 && maybe(g, 8)) {
-            static const maker kinds[] = { make_for, make_if, make_while };
+            static const maker kinds[] = {make_for, make_if, make_while};
             kinds[below(g, COUNT_OF(kinds))](g);
         } else {
             make_one(g);
@@ -625,18 +687,18 @@ static void make_calls(generator *g, isa_function *body, uint32_t index, const u
     isa_table *t = isa_table_add(g->p, g->core, 2, 2, &table);
     const uint32_t in = isa_slot_global(g->f, g->p, g->in_f32), out = isa_slot_global(g->f, g->p, g->out);
     for (uint32_t r = 0; r < 2; r++) {
-        t->items[2 * r] = (isa_binding){ in, 4096 * r };
-        t->items[2 * r + 1] = (isa_binding){ out, 1024 * r };
+        t->items[2 * r] = (isa_binding){in, 4096 * r};
+        t->items[2 * r + 1] = (isa_binding){out, 1024 * r};
     }
     BUG_ON(body->formal_count != 2);
-    const isa_operand once[] = { isa_imm_int(index), isa_imm_int(table), isa_imm_int(1) };
+    const isa_operand once[] = {isa_imm_int(index), isa_imm_int(table), isa_imm_int(1)};
     frame f = enter(g);
     control(g, ISA_call, 3, once, 0, NULL);
     memcpy(g->count, body_count, sizeof g->count);
     memset(g->tiles, 0, sizeof g->tiles);
     leave(g, &f, 1);
-    const isa_operand loop[] = { isa_reg(9), isa_imm_int(0), isa_imm_int(2), isa_imm_int(1) };
-    const isa_operand by_row[] = { isa_imm_int(index), isa_imm_int(table), isa_reg(9) };
+    const isa_operand loop[] = {isa_reg(9), isa_imm_int(0), isa_imm_int(2), isa_imm_int(1)};
+    const isa_operand by_row[] = {isa_imm_int(index), isa_imm_int(table), isa_reg(9)};
     f = enter(g);
     control(g, ISA_for, 4, loop, 0, NULL);
     control(g, ISA_call, 3, by_row, 0, NULL);
@@ -651,12 +713,12 @@ static void make_body(generator *g)
     memset(g->tiles, 0, sizeof g->tiles);
     (void)enter(g);
     const int slot = claim(g, ISA_SBUF, NUM_F32, 32, 64), dst = claim(g, ISA_SBUF, NUM_F32, 32, 64);
-    const int64_t steps[] = { 256, 1 };
-    const uint32_t counts[] = { 32, 64 };
-    const uint8_t none = ISA_DGE_NONE, tanh_attrs[] = { ISA_ACT_TANH, ISA_REDUCE_IDLE };
-    const isa_operand load_o[] = { view(g, slot), isa_hbm(in, NUM_F32, 0, 2, steps, counts) };
-    const isa_operand act[] = { view(g, dst), view(g, slot), isa_imm_f32(0.25f) };
-    const isa_operand store[] = { isa_hbm(out, NUM_F32, 0, 2, steps, counts), view(g, dst) };
+    const int64_t steps[] = {256, 1};
+    const uint32_t counts[] = {32, 64};
+    const uint8_t none = ISA_DGE_NONE, tanh_attrs[] = {ISA_ACT_TANH, ISA_REDUCE_IDLE};
+    const isa_operand load_o[] = {view(g, slot), isa_hbm(in, NUM_F32, 0, 2, steps, counts)};
+    const isa_operand act[] = {view(g, dst), view(g, slot), isa_imm_f32(0.25f)};
+    const isa_operand store[] = {isa_hbm(out, NUM_F32, 0, 2, steps, counts), view(g, dst)};
     emit(g, ISA_dma_copy, ISA_SP, 2, load_o, 1, &none);
     emit(g, ISA_activation, ISA_ACT, 3, act, 2, tanh_attrs);
     emit(g, ISA_dma_copy, ISA_ACT, 2, store, 1, &none);
@@ -666,10 +728,10 @@ static void make_body(generator *g)
 static void make_core(generator *g, uint32_t core)
 {
     g->core = core;
-    g->out = isa_tensor_add(g->p, core ? "out1" : "out0", ISA_TENSOR_OUTPUT, NUM_F32, 2, (const int64_t[]){ 64, 256 });
+    g->out = isa_tensor_add(g->p, core ? "out1" : "out0", ISA_TENSOR_OUTPUT, NUM_F32, 2, (const int64_t[]){64, 256});
     isa_function *entry = isa_function_create(g->p, core, "main");
     isa_function *body = g->o->control ? isa_function_create(g->p, core, "body") : NULL;
-    uint32_t body_count[ISA_LANES] = { 0 };
+    uint32_t body_count[ISA_LANES] = {0};
     if (body) {
         g->f = body;
         make_body(g);
@@ -694,27 +756,30 @@ static void make_core(generator *g, uint32_t core)
 
 generate_options generate_options_of(uint64_t seed, const hw_chip *chip)
 {
-    return (generate_options){ .seed = seed, .chip = chip, .core_count = 1, .insns = 60, .control = true, .constants = true };
+    return (generate_options){
+        .seed = seed, .chip = chip, .core_count = 1, .insns = 60, .control = true, .constants = true};
 }
 
 isa_program *generate_program(const generate_options *options)
 {
-    generator g = { .o = options, .rng = glia_rng_of(options->seed) };
+    generator g = {.o = options, .rng = glia_rng_of(options->seed)};
     g.p = isa_program_create("generated", options->chip->target, options->core_count);
-    g.in_f32 = isa_tensor_add(g.p, "in_f32", ISA_TENSOR_INPUT, NUM_F32, 2, (const int64_t[]){ 128, 256 });
-    g.in_bf16 = isa_tensor_add(g.p, "in_bf16", ISA_TENSOR_INPUT, NUM_BF16, 2, (const int64_t[]){ 128, 256 });
-    g.in_s32 = isa_tensor_add(g.p, "in_s32", ISA_TENSOR_INPUT, NUM_S32, 2, (const int64_t[]){ 128, 256 });
+    g.in_f32 = isa_tensor_add(g.p, "in_f32", ISA_TENSOR_INPUT, NUM_F32, 2, (const int64_t[]){128, 256});
+    g.in_bf16 = isa_tensor_add(g.p, "in_bf16", ISA_TENSOR_INPUT, NUM_BF16, 2, (const int64_t[]){128, 256});
+    g.in_s32 = isa_tensor_add(g.p, "in_s32", ISA_TENSOR_INPUT, NUM_S32, 2, (const int64_t[]){128, 256});
     g.p->tensors.items[g.in_bf16].weight = (uint8_t)below(&g, 2);
     if (options->constants) {
-        g.constant = isa_tensor_add(g.p, "constant", ISA_TENSOR_CONST, NUM_F32, 2, (const int64_t[]){ 32, 64 });
+        g.constant = isa_tensor_add(g.p, "constant", ISA_TENSOR_CONST, NUM_F32, 2, (const int64_t[]){32, 64});
         float *data = ARENA_ARRAY(g.p->arena, float, 32 * 64);
-        for (int k = 0; k < 32 * 64; k++) data[k] = glia_rng_normal(&g.rng);
-        g.p->tensors.items[g.constant].data = (glia_span){ (const uint8_t *)data, 32 * 64 * sizeof *data };
+        for (int k = 0; k < 32 * 64; k++)
+            data[k] = glia_rng_normal(&g.rng);
+        g.p->tensors.items[g.constant].data = (glia_span){(const uint8_t *)data, 32 * 64 * sizeof *data};
     }
     isa_origin_add(g.p, "%dot.3", "layer.hlo.txt:14");
     isa_origin_add(g.p, "%add.7", "layer \"b\".hlo.txt:20");
     g.origins = g.p->origins.count;
     VEC_PUSH(&g.p->assumptions) = "generated";
-    for (uint32_t c = 0; c < options->core_count; c++) make_core(&g, c);
+    for (uint32_t c = 0; c < options->core_count; c++)
+        make_core(&g, c);
     return g.p;
 }

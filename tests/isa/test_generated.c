@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-static const hw_chip *const chips[] = { &hw_trainium1, &hw_inferentia2, &hw_trainium2, &hw_trainium3 };
+static const hw_chip *const chips[] = {&hw_trainium1, &hw_inferentia2, &hw_trainium2, &hw_trainium3};
 
 static generate_options options_of(uint64_t seed)
 {
@@ -36,21 +36,22 @@ TEST(generated, text_round_trips)
         const generate_options o = options_of(seed);
         AUTO(isa_program) p = generate_program(&o);
         AUTO(isa_program) again = NULL;
-        AUTO_VALUE(glia_strbuf) first = { 0 };
-        AUTO_VALUE(glia_strbuf) second = { 0 };
+        AUTO_VALUE(glia_strbuf) first = {0};
+        AUTO_VALUE(glia_strbuf) second = {0};
         isa_print(&first, p);
         AUTO_STATUS s = isa_parse(glia_strbuf_span(&first), "first", &again);
         if (s) FAIL_TEST("seed %" PRIu64 ": %s", seed, glia_status_message(s));
         isa_print(&second, again);
-        if (strcmp(glia_strbuf_str(&first), glia_strbuf_str(&second)) != 0) FAIL_TEST("seed %" PRIu64 ": the text changed", seed);
+        if (strcmp(glia_strbuf_str(&first), glia_strbuf_str(&second)) != 0)
+            FAIL_TEST("seed %" PRIu64 ": the text changed", seed);
     }
 }
 
 TEST(generated, every_instruction_is_generated_and_has_a_cost)
 {
-    static const isa_op never[] = { ISA_wait, ISA_cc_all_reduce, ISA_cc_all_gather, ISA_cc_reduce_scatter, ISA_cc_all_to_all,
-                                    ISA_cc_permute };
-    uint32_t seen[ISA_OP_COUNT] = { 0 };
+    static const isa_op never[] = {ISA_wait,          ISA_cc_all_reduce, ISA_cc_all_gather, ISA_cc_reduce_scatter,
+                                   ISA_cc_all_to_all, ISA_cc_permute};
+    uint32_t seen[ISA_OP_COUNT] = {0};
     for (uint64_t seed = 0; seed < 200; seed++) {
         const generate_options o = options_of(seed);
         AUTO(isa_program) p = generate_program(&o);
@@ -60,11 +61,14 @@ TEST(generated, every_instruction_is_generated_and_has_a_cost)
                 for (uint32_t n = 0; n < f->insns.count; n++) {
                     const isa_cost cost = isa_cost_of(f, &f->insns.items[n], o.chip);
                     seen[f->insns.items[n].op]++;
-                    if (cost.cycles <= 0) FAIL_TEST("seed %" PRIu64 ": instruction %u costs %lld cycles", seed, n, (long long)cost.cycles);
+                    if (cost.cycles <= 0)
+                        FAIL_TEST("seed %" PRIu64 ": instruction %u costs %lld cycles", seed, n,
+                                  (long long)cost.cycles);
                 }
             }
     }
-    for (size_t k = 0; k < COUNT_OF(never); k++) seen[never[k]]++;
+    for (size_t k = 0; k < COUNT_OF(never); k++)
+        seen[never[k]]++;
     for (int op = 0; op < ISA_OP_COUNT; op++)
         if (!seen[op]) FAIL_TEST("'%s' was never generated", isa_row_get((isa_op)op)->name);
 }

@@ -33,7 +33,8 @@ TEST(ops, attribute_values_have_names_both_ways)
 TEST(ops, ranges_follow_steps_of_either_sign)
 {
     int64_t lo, hi;
-    isa_operand o = isa_chip_ap(ISA_SBUF, NUM_F32, 0, 8, 1000, 3, (const int64_t[]){ -10, 3, 0 }, (const uint32_t[]){ 4, 5, 9 });
+    isa_operand o =
+        isa_chip_ap(ISA_SBUF, NUM_F32, 0, 8, 1000, 3, (const int64_t[]){-10, 3, 0}, (const uint32_t[]){4, 5, 9});
     EXPECT(isa_operand_range(&o, &lo, &hi));
     EXPECT_EQ_INT(lo, 1000 - 4 * 30);
     EXPECT_EQ_INT(hi, 1000 + 4 * 12 + 4);
@@ -44,8 +45,9 @@ TEST(ops, ranges_follow_steps_of_either_sign)
     o = isa_chip_ap(ISA_SBUF, NUM_S32, 0, 8, 12, 0, NULL, NULL);
     EXPECT(isa_operand_range(&o, &lo, &hi));
     EXPECT_EQ_INT(hi, 16);
-    isa_operand huge = isa_hbm(0, NUM_F64, INT64_MAX, 5, (const int64_t[]){ INT64_MAX, INT64_MAX, INT64_MAX, INT64_MIN, INT64_MIN },
-                               (const uint32_t[]){ UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX });
+    isa_operand huge =
+        isa_hbm(0, NUM_F64, INT64_MAX, 5, (const int64_t[]){INT64_MAX, INT64_MAX, INT64_MAX, INT64_MIN, INT64_MIN},
+                (const uint32_t[]){UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX});
     EXPECT(isa_operand_range(&huge, &lo, &hi));
     EXPECT(lo == INT64_MIN && hi == INT64_MAX);
     EXPECT_EQ_HEX(isa_operand_free(&huge), UINT64_MAX);
@@ -55,10 +57,10 @@ TEST(ops, accumulation_reads_its_destination)
 {
     AUTO(isa_program) p = isa_program_create("x", "trn2", 1);
     isa_function *f = isa_function_create(p, 0, "main");
-    const isa_operand o[] = { isa_chip(ISA_PSUM, NUM_F32, 0, 8, 0, 8), isa_chip(ISA_SBUF, NUM_F32, 0, 8, 0, 8),
-                              isa_chip(ISA_SBUF, NUM_F32, 0, 8, 64, 8) };
-    isa_emit(f, ISA_matmul, ISA_PE, 3, o, 2, (const uint8_t[]){ 0, 0 }, 0);
-    isa_emit(f, ISA_matmul, ISA_PE, 3, o, 2, (const uint8_t[]){ 1, 0 }, 0);
+    const isa_operand o[] = {isa_chip(ISA_PSUM, NUM_F32, 0, 8, 0, 8), isa_chip(ISA_SBUF, NUM_F32, 0, 8, 0, 8),
+                             isa_chip(ISA_SBUF, NUM_F32, 0, 8, 64, 8)};
+    isa_emit(f, ISA_matmul, ISA_PE, 3, o, 2, (const uint8_t[]){0, 0}, 0);
+    isa_emit(f, ISA_matmul, ISA_PE, 3, o, 2, (const uint8_t[]){1, 0}, 0);
     EXPECT_EQ_INT(isa_operand_access(&f->insns.items[0], 0), ISA_WRITE);
     EXPECT_EQ_INT(isa_operand_access(&f->insns.items[1], 0), ISA_RW);
     EXPECT_EQ_INT(isa_operand_access(&f->insns.items[1], 1), ISA_READ);
@@ -68,8 +70,9 @@ TEST(ops, emitted_instructions_have_all_operands_of_their_format)
 {
     AUTO(isa_program) p = isa_program_create("x", "trn2", 1);
     isa_function *f = isa_function_create(p, 0, "main");
-    const isa_operand o[] = { isa_chip(ISA_SBUF, NUM_F32, 0, 8, 0, 8), isa_chip(ISA_SBUF, NUM_F32, 0, 8, 64, 8), isa_imm_f32(1) };
-    isa_emit(f, ISA_activation, ISA_ACT, 3, o, 1, (const uint8_t[]){ ISA_ACT_EXP }, 0);
+    const isa_operand o[] = {isa_chip(ISA_SBUF, NUM_F32, 0, 8, 0, 8), isa_chip(ISA_SBUF, NUM_F32, 0, 8, 64, 8),
+                             isa_imm_f32(1)};
+    isa_emit(f, ISA_activation, ISA_ACT, 3, o, 1, (const uint8_t[]){ISA_ACT_EXP}, 0);
     const isa_insn *i = &f->insns.items[0];
     EXPECT_EQ_INT(i->operand_count, 5);
     EXPECT(isa_operand_has(f, i, 2));
@@ -81,7 +84,7 @@ TEST(ops, slots_of_a_tensor_are_found_again)
 {
     AUTO(isa_program) p = isa_program_create("x", "trn2", 1);
     isa_function *f = isa_function_create(p, 0, "main");
-    const uint32_t a = isa_tensor_add(p, "a", ISA_TENSOR_INPUT, NUM_BF16, 2, (const int64_t[]){ 3, 5 });
+    const uint32_t a = isa_tensor_add(p, "a", ISA_TENSOR_INPUT, NUM_BF16, 2, (const int64_t[]){3, 5});
     const uint32_t b = isa_tensor_add(p, "b", ISA_TENSOR_INPUT, NUM_F32, 0, NULL);
     EXPECT_EQ_INT(p->tensors.items[a].bytes, 30);
     EXPECT_EQ_INT(p->tensors.items[b].bytes, 4);

@@ -2,6 +2,8 @@
 // Programs that break the rules on engines, tiles, element types and shapes.
 #include "isa/rules.h"
 
+// One line a case: a table of small functions, then of what is said about each.
+// clang-format off
 static isa_operand ap(isa_space space, num_dtype t, int partitions, int rank, const int64_t *step, const uint32_t *count)
 {
     return isa_chip_ap(space, t, 0, partitions, 0, rank, step, count);
@@ -341,3 +343,4 @@ const rule_case rules_compute[] = {
     { "gather_dtype", V3, gather_partitions, "'data' has 16 partitions, 'dst' 8" },
     { NULL, NULL, NULL, NULL },
 };
+// clang-format on

@@ -2,6 +2,8 @@
 // Programs that break the rules on DMA, collectives, registers, semaphores and control.
 #include "isa/rules.h"
 
+// One line a case: a table of small functions, then of what is said about each.
+// clang-format off
 #define LOAD(b, e, attrs, dst, src) PUT(b, dma_copy, e, attrs, dst, src)
 
 static isa_operand table(isa_operand o) { o.indirect = 1; return o; }
@@ -264,3 +266,4 @@ const rule_case rules_move[] = {
     { "barrier_pair", V3, barrier_order, "both cores meet 2 barriers" },
     { NULL, NULL, NULL, NULL },
 };
+// clang-format on

@@ -2,6 +2,8 @@
 // Programs that break the rules of stage STRUCTURE: what every reader relies on.
 #include "isa/rules.h"
 
+// One line a case: a table of small functions, then of what is said about each.
+// clang-format off
 #define TENSOR(b, t) ((b)->p->tensors.items[t])
 #define INSN_OF(b, n) ((b)->f->insns.items[n])
 
@@ -187,3 +189,4 @@ const rule_case rules_structure[] = {
     { "cc_group", &hw_trainium2, cc_group, "group 0, the program has 0" },
     { NULL, NULL, NULL, NULL },
 };
+// clang-format on

@@ -18,23 +18,24 @@ static void write_file(const char *folder, const char *kind, uint64_t seed, glia
 
 static glia_status write_seed(const char *corpus, uint64_t seed)
 {
-    static const hw_chip *const chips[] = { &hw_trainium1, &hw_trainium2, &hw_trainium3 };
+    static const hw_chip *const chips[] = {&hw_trainium1, &hw_trainium2, &hw_trainium3};
     generate_options o = generate_options_of(seed, chips[seed % 3]);
     o.insns = 6 + (uint32_t)seed * 3;
     o.constants = seed % 2;
     AUTO(isa_program) p = generate_program(&o);
-    AUTO_VALUE(glia_strbuf) file = { 0 };
-    AUTO_VALUE(glia_strbuf) text = { 0 };
-    AUTO_VALUE(glia_strbuf) program = { 0 };
-    AUTO_VALUE(glia_strbuf) core = { 0 };
-    AUTO_VALUE(glia_strbuf) bare = { 0 };
-    const neff_meta meta = { "glia", "--target x", "seed" };
+    AUTO_VALUE(glia_strbuf) file = {0};
+    AUTO_VALUE(glia_strbuf) text = {0};
+    AUTO_VALUE(glia_strbuf) program = {0};
+    AUTO_VALUE(glia_strbuf) core = {0};
+    AUTO_VALUE(glia_strbuf) bare = {0};
+    const neff_meta meta = {"glia", "--target x", "seed"};
     char folder[2048];
     TRY(neff_encode(p, &meta, &file));
     neff_print(&text, p, &meta);
     neff_reader r;
     TRY(neff_reader_init(&r, glia_strbuf_span(&file), "seed"));
-    const neff_section *a = neff_reader_find(&r, NEFF_SECTION_PROGRAM, 0), *b = neff_reader_find(&r, NEFF_SECTION_CORE, 0);
+    const neff_section *a = neff_reader_find(&r, NEFF_SECTION_PROGRAM, 0),
+                       *b = neff_reader_find(&r, NEFF_SECTION_CORE, 0);
     TRY(neff_decompress(neff_section_bytes(&r, a), a->raw_size, "seed", &program));
     TRY(neff_decompress(neff_section_bytes(&r, b), b->raw_size, "seed", &core));
     neff_reader_fini(&r);

@@ -8,7 +8,7 @@
 #include "neff/container.h"
 #include "neff/neff.h"
 
-static const neff_meta meta = { "glia 0.1.0", "", "" };
+static const neff_meta meta = {"glia 0.1.0", "", ""};
 
 static void make(glia_strbuf *out)
 {
@@ -20,12 +20,12 @@ static void make(glia_strbuf *out)
 static glia_status decode(const glia_strbuf *file, size_t size)
 {
     AUTO(isa_program) p = NULL;
-    return neff_decode((glia_span){ (const uint8_t *)file->data, size }, "x.neff", &p, NULL);
+    return neff_decode((glia_span){(const uint8_t *)file->data, size}, "x.neff", &p, NULL);
 }
 
 TEST(hostile, every_truncation_is_refused)
 {
-    AUTO_VALUE(glia_strbuf) file = { 0 };
+    AUTO_VALUE(glia_strbuf) file = {0};
     make(&file);
     for (size_t size = 0; size < file.size; size += size < 2048 ? 1 : 97) {
         AUTO_STATUS s = decode(&file, size);
@@ -37,7 +37,7 @@ TEST(hostile, every_truncation_is_refused)
 
 TEST(hostile, every_changed_byte_is_noticed)
 {
-    AUTO_VALUE(glia_strbuf) file = { 0 };
+    AUTO_VALUE(glia_strbuf) file = {0};
     make(&file);
     glia_rng rng = glia_rng_of(7);
     for (size_t at = 0; at < file.size; at++) {
@@ -51,22 +51,22 @@ TEST(hostile, every_changed_byte_is_noticed)
 
 TEST(hostile, a_vendor_neff_is_refused_politely)
 {
-    uint8_t bytes[2048] = { 0 };
+    uint8_t bytes[2048] = {0};
     bytes[0] = 2;
-    bytes[9] = 4;           // header size 1024
+    bytes[9] = 4; // header size 1024
     bytes[17] = 4;
     bytes[24] = 1;
     bytes[32] = 1;
     memcpy(bytes + 40, "1.0.41235.0+df4a714bb", 21);
     isa_program *p = NULL;
-    EXPECT_FAILS(neff_decode((glia_span){ bytes, sizeof bytes }, "vendor.neff", &p, NULL), UNSUPPORTED,
+    EXPECT_FAILS(neff_decode((glia_span){bytes, sizeof bytes}, "vendor.neff", &p, NULL), UNSUPPORTED,
                  "'vendor.neff' is a NEFF for a real NeuronCore (build '1.0.41235.0+df4a714bb', NEFF version 1.1)");
     EXPECT(p == NULL);
 }
 
 TEST(hostile, another_format_version_is_named)
 {
-    AUTO_VALUE(glia_strbuf) file = { 0 };
+    AUTO_VALUE(glia_strbuf) file = {0};
     make(&file);
     file.data[564] = 9;
     EXPECT_FAILS(decode(&file, file.size), UNSUPPORTED, "glia's NEFF format 9, this build reads 1");
@@ -77,20 +77,21 @@ TEST(hostile, what_is_no_neff_at_all_says_so)
     uint8_t bytes[4096];
     memset(bytes, 'x', sizeof bytes);
     isa_program *p = NULL;
-    EXPECT_FAILS(neff_decode((glia_span){ bytes, sizeof bytes }, "notes.txt", &p, NULL), INVALID, "'notes.txt' is no NEFF");
+    EXPECT_FAILS(neff_decode((glia_span){bytes, sizeof bytes}, "notes.txt", &p, NULL), INVALID,
+                 "'notes.txt' is no NEFF");
 }
 
 // Sections with right checksums and wrong contents: what a fuzzer cannot easily reach through them.
 static void reseal(glia_strbuf *out, glia_strbuf *program, glia_strbuf *core)
 {
     neff_writer w;
-    glia_strbuf a = { 0 }, b = { 0 };
+    glia_strbuf a = {0}, b = {0};
     neff_writer_init(&w, out);
     EXPECT_OK(neff_compress(glia_strbuf_span(program), &a));
     EXPECT_OK(neff_compress(glia_strbuf_span(core), &b));
     neff_writer_add(&w, "glia/program.bin", NEFF_SECTION_PROGRAM, 0, glia_strbuf_span(&a), program->size, 512);
     neff_writer_add(&w, "sg00/glia.bin", NEFF_SECTION_CORE, 0, glia_strbuf_span(&b), core->size, 512);
-    const neff_head head = { "x", "glia", 1 };
+    const neff_head head = {"x", "glia", 1};
     EXPECT_OK(neff_writer_close(&w, &head));
     neff_writer_fini(&w);
     glia_strbuf_fini(&a);
@@ -108,12 +109,12 @@ TEST(hostile, resealed_sections_never_crash_whatever_they_hold)
     generate_options o = generate_options_of(4, &hw_trainium2);
     o.constants = false;
     AUTO(isa_program) p = generate_program(&o);
-    AUTO_VALUE(glia_strbuf) file = { 0 };
+    AUTO_VALUE(glia_strbuf) file = {0};
     EXPECT_OK(neff_encode(p, &meta, &file));
     neff_reader r;
     EXPECT_OK(neff_reader_init(&r, glia_strbuf_span(&file), "x"));
-    AUTO_VALUE(glia_strbuf) program = { 0 };
-    AUTO_VALUE(glia_strbuf) core = { 0 };
+    AUTO_VALUE(glia_strbuf) program = {0};
+    AUTO_VALUE(glia_strbuf) core = {0};
     section(&r, NEFF_SECTION_PROGRAM, &program);
     section(&r, NEFF_SECTION_CORE, &core);
     neff_reader_fini(&r);
@@ -123,8 +124,9 @@ TEST(hostile, resealed_sections_never_crash_whatever_they_hold)
         glia_strbuf *victim = round % 4 ? &core : &program;
         const uint32_t at = glia_rng_below(&rng, (uint32_t)victim->size);
         const char before = victim->data[at];
-        victim->data[at] = (char)(round % 3 ? (uint32_t)before ^ 1u << glia_rng_below(&rng, 8) : glia_rng_below(&rng, 256));
-        AUTO_VALUE(glia_strbuf) forged = { 0 };
+        victim->data[at] =
+            (char)(round % 3 ? (uint32_t)before ^ 1u << glia_rng_below(&rng, 8) : glia_rng_below(&rng, 256));
+        AUTO_VALUE(glia_strbuf) forged = {0};
         reseal(&forged, &program, &core);
         AUTO(isa_program) q = NULL;
         AUTO_STATUS s = neff_decode(glia_strbuf_span(&forged), "x", &q, NULL);
@@ -134,5 +136,5 @@ TEST(hostile, resealed_sections_never_crash_whatever_they_hold)
         }
         victim->data[at] = before;
     }
-    EXPECT(passed > 0);         // a changed immediate is still a program
+    EXPECT(passed > 0); // a changed immediate is still a program
 }

@@ -10,8 +10,8 @@
 
 #include <unistd.h>
 
-static const neff_meta meta = { "glia 0.1.0", "--target trn2 --auto-cast \"none\"", "layer\\x.hlo.txt" };
-static const hw_chip *const chips[] = { &hw_trainium1, &hw_trainium2, &hw_trainium3 };
+static const neff_meta meta = {"glia 0.1.0", "--target trn2 --auto-cast \"none\"", "layer\\x.hlo.txt"};
+static const hw_chip *const chips[] = {&hw_trainium1, &hw_trainium2, &hw_trainium3};
 
 static isa_program *generated(uint64_t seed)
 {
@@ -32,10 +32,10 @@ TEST(round_trip, encode_decode_encode_gives_the_same_bytes_and_the_same_program)
     for (uint64_t seed = 0; seed < 200; seed++) {
         AUTO(isa_program) p = generated(seed);
         AUTO(isa_program) q = NULL;
-        AUTO_VALUE(glia_strbuf) first = { 0 };
-        AUTO_VALUE(glia_strbuf) second = { 0 };
-        AUTO_VALUE(glia_strbuf) text_p = { 0 };
-        AUTO_VALUE(glia_strbuf) text_q = { 0 };
+        AUTO_VALUE(glia_strbuf) first = {0};
+        AUTO_VALUE(glia_strbuf) second = {0};
+        AUTO_VALUE(glia_strbuf) text_p = {0};
+        AUTO_VALUE(glia_strbuf) text_q = {0};
         neff_meta found;
         EXPECT_OK(neff_encode(p, &meta, &first));
         EXPECT_OK(neff_decode(glia_strbuf_span(&first), "first", &q, &found));
@@ -55,9 +55,9 @@ TEST(round_trip, disassembly_assembles_to_the_same_bytes)
     for (uint64_t seed = 0; seed < 200; seed++) {
         AUTO(isa_program) p = generated(seed);
         AUTO(isa_program) q = NULL;
-        AUTO_VALUE(glia_strbuf) first = { 0 };
-        AUTO_VALUE(glia_strbuf) second = { 0 };
-        AUTO_VALUE(glia_strbuf) text = { 0 };
+        AUTO_VALUE(glia_strbuf) first = {0};
+        AUTO_VALUE(glia_strbuf) second = {0};
+        AUTO_VALUE(glia_strbuf) text = {0};
         neff_meta found;
         EXPECT_OK(neff_encode(p, &meta, &first));
         neff_print(&text, p, &meta);
@@ -70,23 +70,23 @@ TEST(round_trip, disassembly_assembles_to_the_same_bytes)
 // Everything that a program can hold and the generator does not make.
 static isa_program *everything(void)
 {
-    static const uint32_t ranks[] = { 3, 0, 2, 1 };
-    static const uint8_t bytes[5] = { 0, 1, 0xfe, 0xff, 0x80 };
+    static const uint32_t ranks[] = {3, 0, 2, 1};
+    static const uint8_t bytes[5] = {0, 1, 0xfe, 0xff, 0x80};
     isa_program *p = isa_program_create("every\"thing\" \n", "trn3", 2);
-    const uint32_t in = isa_tensor_add(p, "kv cache", ISA_TENSOR_INPUT, NUM_BF16, 3, (const int64_t[]){ 3, 300, 128 });
-    const uint32_t out = isa_tensor_add(p, "9new", ISA_TENSOR_OUTPUT, NUM_BF16, 3, (const int64_t[]){ 3, 300, 128 });
-    const uint32_t c = isa_tensor_add(p, "same", ISA_TENSOR_CONST, NUM_U8, 1, (const int64_t[]){ 5 });
-    const uint32_t s = isa_tensor_add(p, "same", ISA_TENSOR_SCRATCH, NUM_S4, 2, (const int64_t[]){ 3, 7 });
+    const uint32_t in = isa_tensor_add(p, "kv cache", ISA_TENSOR_INPUT, NUM_BF16, 3, (const int64_t[]){3, 300, 128});
+    const uint32_t out = isa_tensor_add(p, "9new", ISA_TENSOR_OUTPUT, NUM_BF16, 3, (const int64_t[]){3, 300, 128});
+    const uint32_t c = isa_tensor_add(p, "same", ISA_TENSOR_CONST, NUM_U8, 1, (const int64_t[]){5});
+    const uint32_t s = isa_tensor_add(p, "same", ISA_TENSOR_SCRATCH, NUM_S4, 2, (const int64_t[]){3, 7});
     const uint32_t scalar = isa_tensor_add(p, "scalar", ISA_TENSOR_INPUT, NUM_F64, 0, NULL);
     (void)scalar;
-    isa_layout l = { 4, { { 128, 3, 1 }, { 1, 3, 0 }, { 1, 128, 1 }, { 1, 128, 2 } } };
+    isa_layout l = {4, {{128, 3, 1}, {1, 3, 0}, {1, 128, 1}, {1, 128, 2}}};
     p->tensors.items[in].layout = p->tensors.items[out].layout = l;
     p->tensors.items[in].bytes = p->tensors.items[out].bytes = 3 * 3 * 128 * 128 * 2;
     p->tensors.items[in].weight = 1;
     p->tensors.items[out].alias = (int32_t)in;
     p->tensors.items[s].core = 1;
-    p->tensors.items[c].data = (glia_span){ bytes, sizeof bytes };
-    VEC_PUSH(&p->groups) = (isa_group){ 4, ranks };
+    p->tensors.items[c].data = (glia_span){bytes, sizeof bytes};
+    VEC_PUSH(&p->groups) = (isa_group){4, ranks};
     VEC_PUSH(&p->assumptions) = "loop %while.3 runs 128 times";
     VEC_PUSH(&p->assumptions) = "";
     const uint32_t o = isa_origin_add(p, "%a \\ b", "x.py:3\t(\x01)");
@@ -95,11 +95,12 @@ static isa_program *everything(void)
     const uint32_t slot_in = isa_slot_global(f, p, in), slot_out = isa_slot_global(f, p, out);
     isa_slot_global(f, p, c);
     isa_slot_global(f, p, s);
-    const int64_t step[] = { -4, 3, 0, 1, 9 };
-    const uint32_t count[] = { 2, 1, 7, 3, 1 };
-    const isa_operand dma[] = { isa_plus(isa_plus(isa_hbm(slot_out, NUM_BF16, -6, 5, step, count), 3, -8), 63, INT64_MAX),
-                                isa_hbm(slot_in, NUM_BF16, 1ll << 40, 0, NULL, NULL) };
-    const uint8_t attrs[] = { ISA_DGE_HWDGE, ISA_OOB_SKIP };
+    const int64_t step[] = {-4, 3, 0, 1, 9};
+    const uint32_t count[] = {2, 1, 7, 3, 1};
+    const isa_operand dma[] = {
+        isa_plus(isa_plus(isa_hbm(slot_out, NUM_BF16, -6, 5, step, count), 3, -8), 63, INT64_MAX),
+        isa_hbm(slot_in, NUM_BF16, 1ll << 40, 0, NULL, NULL)};
+    const uint8_t attrs[] = {ISA_DGE_HWDGE, ISA_OOB_SKIP};
     uint32_t n = isa_emit(f, ISA_dma_copy, ISA_ACT, 2, dma, 2, attrs, o);
     f->insns.items[n].queue = 15;
     f->insns.items[n].priority = 3;
@@ -107,22 +108,23 @@ static isa_program *everything(void)
     isa_add_wait(f, n, 0, INT32_MAX, false);
     isa_add_update(f, n, 255, 16);
     isa_add_update(f, n, 4, -1);
-    const isa_operand activation[] = { isa_chip_ap(ISA_PSUM, NUM_F32, 96, 32, 2048, 4, step, count), isa_chip(ISA_SBUF, NUM_BF16, 0, 32, 0, 42),
-                                       isa_imm_f32(-0.0f), isa_none(), isa_chip(ISA_SBUF, NUM_F32, 0, 32, 64, 1) };
-    const uint8_t act[] = { ISA_ACT_COPY, ISA_REDUCE_RESET };
+    const isa_operand activation[] = {isa_chip_ap(ISA_PSUM, NUM_F32, 96, 32, 2048, 4, step, count),
+                                      isa_chip(ISA_SBUF, NUM_BF16, 0, 32, 0, 42), isa_imm_f32(-0.0f), isa_none(),
+                                      isa_chip(ISA_SBUF, NUM_F32, 0, 32, 64, 1)};
+    const uint8_t act[] = {ISA_ACT_COPY, ISA_REDUCE_RESET};
     isa_emit(f, ISA_activation, ISA_ACT, 5, activation, 2, act, 0);
-    static const uint32_t floats[] = { 0x7fc00001, 0xff800000, 0x00000001, 0x3f800001, 0x7f7fffff };
+    static const uint32_t floats[] = {0x7fc00001, 0xff800000, 0x00000001, 0x3f800001, 0x7f7fffff};
     for (size_t k = 0; k < COUNT_OF(floats); k++) {
-        const isa_operand fill[] = { isa_chip(ISA_SBUF, NUM_F32, 0, 1, 0, 1), isa_imm_f32(num_f32_of(floats[k])) };
+        const isa_operand fill[] = {isa_chip(ISA_SBUF, NUM_F32, 0, 1, 0, 1), isa_imm_f32(num_f32_of(floats[k]))};
         isa_emit(f, ISA_memset, ISA_DVE, 2, fill, 0, NULL, 0);
     }
     isa_operand half = isa_imm_int(0x3c00);
     half.dtype = NUM_F16;
-    const isa_operand fill[] = { isa_chip(ISA_SBUF, NUM_F16, 0, 1, 0, 1), half };
+    const isa_operand fill[] = {isa_chip(ISA_SBUF, NUM_F16, 0, 1, 0, 1), half};
     isa_emit(f, ISA_memset, ISA_DVE, 2, fill, 0, NULL, 0);
-    const isa_operand all[] = { isa_hbm(slot_out, NUM_BF16, 0, 1, &step[3], &count[2]), isa_hbm(slot_in, NUM_BF16, 0, 1, &step[3], &count[2]),
-                                isa_imm_int(0) };
-    const uint8_t cc[] = { ISA_ALU_MAXIMUM, 2 };
+    const isa_operand all[] = {isa_hbm(slot_out, NUM_BF16, 0, 1, &step[3], &count[2]),
+                               isa_hbm(slot_in, NUM_BF16, 0, 1, &step[3], &count[2]), isa_imm_int(0)};
+    const uint8_t cc[] = {ISA_ALU_MAXIMUM, 2};
     isa_emit(f, ISA_cc_all_reduce, ISA_POOL, 3, all, 2, cc, o);
     isa_emit(g, ISA_wait, ISA_PE, 0, NULL, 0, NULL, 0);
     p->cores[0].sbuf_used = 12345;
@@ -135,10 +137,9 @@ TEST(round_trip, every_field_survives_file_and_text)
     AUTO(isa_program) p = everything();
     AUTO(isa_program) q = NULL;
     AUTO(isa_program) r = NULL;
-    AUTO_VALUE(glia_strbuf) first = { 0 };
-    AUTO_VALUE(glia_strbuf) second = { 0 };
-    AUTO_VALUE(glia_strbuf) third = { 0 };
-    AUTO_VALUE(glia_strbuf) text = { 0 };
+    AUTO_VALUE(glia_strbuf) first = {0};
+    AUTO_VALUE(glia_strbuf) second = {0};
+    AUTO_VALUE(glia_strbuf) text = {0};
     neff_meta found;
     EXPECT_OK(isa_check_structure(p));
     EXPECT_OK(neff_encode(p, &meta, &first));
@@ -152,7 +153,8 @@ TEST(round_trip, every_field_survives_file_and_text)
     EXPECT_EQ_STR(r->target, "trn3");
     EXPECT_EQ_INT(r->core_count, 2);
     EXPECT_EQ_INT(r->tensors.count, 5);
-    const isa_tensor *in = &r->tensors.items[0], *out = &r->tensors.items[1], *c = &r->tensors.items[2], *s = &r->tensors.items[3];
+    const isa_tensor *in = &r->tensors.items[0], *out = &r->tensors.items[1], *c = &r->tensors.items[2],
+                     *s = &r->tensors.items[3];
     EXPECT_EQ_STR(in->name, "kv cache");
     EXPECT_EQ_INT(in->weight, 1);
     EXPECT_EQ_INT(in->bytes, 294912);
@@ -165,7 +167,7 @@ TEST(round_trip, every_field_survives_file_and_text)
     EXPECT_EQ_INT(c->data.size, 5);
     EXPECT_EQ_INT(c->data.data[4], 0x80);
     EXPECT_EQ_INT(s->core, 1);
-    EXPECT_EQ_INT(s->bytes, 11);        // 21 elements of 4 bits
+    EXPECT_EQ_INT(s->bytes, 11); // 21 elements of 4 bits
     EXPECT_EQ_INT(r->groups.count, 1);
     EXPECT_EQ_INT(r->groups.items[0].ranks[2], 2);
     EXPECT_EQ_STR(r->assumptions.items[0], "loop %while.3 runs 128 times");
@@ -205,7 +207,7 @@ TEST(round_trip, constants_are_aligned_and_lent_by_the_file)
     for (uint64_t seed = 0; seed < 10; seed++) {
         AUTO(isa_program) p = generated(seed);
         AUTO(isa_program) q = NULL;
-        AUTO_VALUE(glia_strbuf) file = { 0 };
+        AUTO_VALUE(glia_strbuf) file = {0};
         EXPECT_OK(neff_encode(p, &meta, &file));
         EXPECT_OK(neff_decode(glia_strbuf_span(&file), "file", &q, NULL));
         for (uint32_t t = 0; t < q->tensors.count; t++) {
@@ -222,7 +224,7 @@ TEST(round_trip, constants_are_aligned_and_lent_by_the_file)
 TEST(round_trip, the_outline_is_the_public_one)
 {
     AUTO(isa_program) p = generated(1);
-    AUTO_VALUE(glia_strbuf) file = { 0 };
+    AUTO_VALUE(glia_strbuf) file = {0};
     EXPECT_OK(neff_encode(p, &meta, &file));
     uint64_t header_size, data_size;
     memcpy(&header_size, file.data + 8, 8);
@@ -249,7 +251,7 @@ TEST(round_trip, files_are_written_opened_and_hashed)
     EXPECT_EQ_INT(strlen(f->sha256), 64);
     EXPECT_EQ_STR(f->meta.flags, meta.flags);
     EXPECT_EQ_STR(f->program->name, "generated");
-    AUTO_VALUE(glia_strbuf) again = { 0 };
+    AUTO_VALUE(glia_strbuf) again = {0};
     EXPECT_OK(neff_encode(f->program, &f->meta, &again));
     EXPECT_EQ_INT(again.size, f->map.bytes.size);
     EXPECT(memcmp(again.data, f->map.bytes.data, again.size) == 0);
