@@ -189,3 +189,11 @@ TEST(lower, sum_of_squares_in_one_instruction)
           " r = f32[150] reduce(s, zero), dimensions={1}, to_apply=ad\n e1 = f32[] constant(1e-6)\n eb = f32[150] broadcast(e1), dimensions={}\n v = f32[150] add(r, eb)\n"
           " q = f32[150] rsqrt(v)\n qb = f32[150,200] broadcast(q), dimensions={0}\n ROOT o = f32[150,200] multiply(n, qb) }", (check_options){ .tolerance = 1e-5 });
 }
+
+TEST(lower, products_of_products_stay_in_psum)
+{
+    CHECK("HloModule m\nENTRY e { x = f32[100,128] parameter(0)\n g = f32[256,128] parameter(1)\n u = f32[256,128] parameter(2)\n d = f32[128,256] parameter(3)\n"
+          " a = f32[100,256] dot(x, g), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n b = f32[100,256] dot(x, u), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n"
+          " h = f32[100,256] multiply(a, b)\n ROOT r = f32[100,128] dot(h, d), lhs_contracting_dims={1}, rhs_contracting_dims={1} }",
+          (check_options){ .tolerance = 1e-4, .scale = 0.3 });
+}

@@ -606,6 +606,17 @@ glia_status dot_prepare(lower *l, const ir_inst *i, dot_work *w, value *left, va
     return GLIA_OK;
 }
 
+// May the product stay in PSUM for its readers? Only the vector engines' elementwise ops read it there.
+static bool stays_in_psum(const lower *l, const ir_inst *i)
+{
+    for (uint32_t k = 0; k < l->computation->insts.count; k++) {
+        const ir_inst *u = l->computation->insts.items[k];
+        for (int o = 0; o < u->operand_count; o++)
+            if (u->operands[o] == i && (u->op == IR_DOT || !l->feature[u->id])) return false;
+    }
+    return i->shape.dtype == NUM_F32;
+}
+
 glia_status lower_dot_features(lower *l, const ir_inst *i, uint32_t core, int g)
 {
     dot_work w;
@@ -616,7 +627,8 @@ glia_status lower_dot_features(lower *l, const ir_inst *i, uint32_t core, int g)
     const int tiles = feature_pack(st, g);
     const int64_t width = st->width[core], cols = tiles * width;
     const int size = num_size(st->dtype);
-    const tile_id out = tile_new(f, ISA_SBUF, LOWER_ROWS, (uint64_t)(cols * size));
+    const bool epilogue = cols <= DOT_N && stays_in_psum(l, i);
+    const tile_id out = tile_new(f, epilogue ? ISA_PSUM : ISA_SBUF, LOWER_ROWS, (uint64_t)(cols * size));
     st->tile[core][g] = out;
     // A bank holds whole tiles of the group where they fit, else parts of one tile.
     const int64_t per_bank = width >= DOT_N ? 1 : DOT_N / width;
@@ -624,7 +636,7 @@ glia_status lower_dot_features(lower *l, const ir_inst *i, uint32_t core, int g)
         const int64_t count = tiles - t0 < per_bank ? tiles - t0 : per_bank;
         for (int64_t x0 = 0; x0 < width; x0 += DOT_N) {
             const int64_t xn = width - x0 < DOT_N ? width - x0 : DOT_N;
-            const tile_id bank = tile_new(f, ISA_PSUM, LOWER_ROWS, (uint64_t)(count * xn * 4));
+            const tile_id bank = epilogue ? out : tile_new(f, ISA_PSUM, LOWER_ROWS, (uint64_t)(count * xn * 4));
             for (int64_t t = 0; t < count; t++)
                 for (int c = 0; c < w.chunk_count; c++) {
                     const int64_t n0 = ((int64_t)g * st->pack + t0 + t) * LOWER_ROWS;
@@ -635,6 +647,7 @@ glia_status lower_dot_features(lower *l, const ir_inst *i, uint32_t core, int g)
                     const uint8_t attr[2] = { c > 0, ISA_PERF_NONE };
                     tile_emit(f, ISA_matmul, ISA_PE, w.origin, 3, o, 2, attr);
                 }
+            if (epilogue) continue;
             lower_copy(l, core, lower_copy_engine(l, core, count * xn, true), w.origin,
                        tile_view(f, out, st->dtype, LOWER_ROWS, (t0 * width + x0) * size, (int)(count * xn)),
                        tile_view(f, bank, NUM_F32, LOWER_ROWS, 0, (int)(count * xn)));

@@ -220,6 +220,12 @@ static void emit_set(row_site *s, tile_operand dst, double number)
 
 static void emit_tt(row_site *s, tile_operand dst, tile_operand a, tile_operand b, isa_alu alu, bool exact)
 {
+    if (a.o.space == ISA_PSUM && b.o.space == ISA_PSUM) {   // an instruction reads at most one tensor from PSUM
+        tile_operand copy;
+        temporary(s, NUM_F32, &copy);
+        lower_copy(s->l, s->core, lower_copy_engine(s->l, s->core, s->cols, true), s->origin, copy, a);
+        a = copy;
+    }
     const tile_operand o[3] = { dst, a, b };
     const uint8_t attr[1] = { alu };
     tile_emit(s->l->f[s->core], ISA_tensor_tensor, exact ? ISA_POOL : ISA_DVE, s->origin, 3, o, 1, attr);
