@@ -8,7 +8,11 @@ static void emit_function(lower_module *m, const tile_function *t, uint32_t core
 {
     isa_function *f = isa_function_create(m->program, core, t->name);
     isa_core *c = &m->program->cores[core];
-    for (uint32_t k = 0; k < t->slots.count; k++) VEC_PUSH(&f->slots) = t->slots.items[k];
+    for (uint32_t k = 0; k < t->slots.count; k++) {
+        isa_slot *slot = &VEC_PUSH(&f->slots);
+        *slot = t->slots.items[k];
+        slot->name = glia_arena_strdup(m->program->arena, slot->name);      // the compile's arena dies before the program
+    }
     f->formal_count = t->formal_count;
     for (uint32_t k = 0; k < t->insns.count; k++) {
         const tile_insn *i = &t->insns.items[k];
