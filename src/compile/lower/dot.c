@@ -473,11 +473,12 @@ uint32_t dot_cores(const dot_work *w, int64_t b, int64_t mt, int64_t m_tiles, in
     if (count == 1) return 1;
     const int64_t tiles = m_tiles * w->batch, t = b * m_tiles + mt;
     if (tiles >= 2) return 1u << (uint32_t)(t * count / tiles);
-    if (blocks >= 2) {
+    const double weight = (double)w->n * (double)w->chunk_count * w->kc * num_size(w->dtype);
+    if (blocks >= 2 && lower_worth_splitting(w->l, weight)) {
         *split = true;
         return 1u << (uint32_t)(block * count / blocks);
     }
-    return all;
+    return all;         // both make it
 }
 
 static glia_status emit_block(dot_work *w, uint32_t core, int64_t b, int64_t mt0, int group, int64_t n0, int nn,

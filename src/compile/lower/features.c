@@ -16,7 +16,7 @@ int feature_pack(const store *s, int g)
     return left < s->pack ? left : s->pack;
 }
 
-static store *store_features(lower *l, num_dtype dtype, int64_t tokens, int64_t features)
+static store *store_features(lower *l, num_dtype dtype, int64_t tokens, int64_t features, bool split)
 {
     store *s = ARENA_NEW(l->m->arena, store);
     const uint32_t cores = l->m->core_count;
@@ -36,8 +36,9 @@ static store *store_features(lower *l, num_dtype dtype, int64_t tokens, int64_t 
         s->width[c] = (hi * LOWER_ROWS < tokens ? hi * LOWER_ROWS : tokens) - s->first[c];
     }
     int64_t pack = s->width[0] < GROUP_COLUMNS ? GROUP_COLUMNS / s->width[0] : 1;
-    const int64_t share = (s->tile_count + (int)cores - 1) / (int)cores;
-    if (m_tiles < 2 && pack > share) pack = share;
+    s->split = split && m_tiles < 2 && s->tile_count >= 2;
+    const int64_t share = (s->tile_count + 1) / 2;
+    if (s->split && pack > share) pack = share;
     if (pack > s->tile_count) pack = s->tile_count;
     s->pack = (int)pack;
     s->groups = (s->tile_count + s->pack - 1) / s->pack;
@@ -57,7 +58,11 @@ glia_status lower_feature_op(lower *l, const ir_inst *i)
     }
     l->pending_blocks = -1;
     l->pending_block_rows = features;
-    *lower_value(l, i) = (value){ .store = store_features(l, i->shape.dtype, tokens, features), .dtype = i->shape.dtype, .rank = 2,
+    // A group is split as its first product says; an elementwise op follows the group.
+    const bool split = l->pending.count > 0 ? lower_value(l, l->pending.items[0])->store->split
+                                            : lower_worth_splitting(l, 2.0 * (double)features * (double)i->operands[0]->shape.dims[1] *
+                                                                           num_size(i->operands[0]->shape.dtype));
+    *lower_value(l, i) = (value){ .store = store_features(l, i->shape.dtype, tokens, features, split), .dtype = i->shape.dtype, .rank = 2,
                                   .dims = { tokens, features }, .rs = { 0, 1 }, .cs = { 1, 0 } };
     VEC_PUSH(&l->pending) = i;
     return GLIA_OK;
@@ -105,12 +110,11 @@ glia_status lower_feature_flush(lower *l)
     memcpy(&group, &l->pending, sizeof group);
     memset(&l->pending, 0, sizeof l->pending);
     const store *first = lower_value(l, group.items[0])->store;
-    const int64_t m_tiles = (first->cols + LOWER_ROWS - 1) / LOWER_ROWS;
     const uint32_t cores = l->m->core_count;
     glia_status s = GLIA_OK;
     for (int g = 0; g < first->groups && !s; g++)
         for (uint32_t c = 0; c < cores && !s; c++) {
-            if (m_tiles < 2 && first->groups >= 2 && (uint32_t)g * cores / (uint32_t)first->groups != c) continue;
+            if (first->split && (uint32_t)g * cores / (uint32_t)first->groups != c) continue;
             for (uint32_t k = 0; k < group.count && !s; k++)
                 s = group.items[k]->op == IR_DOT ? lower_dot_features(l, group.items[k], c, g) : lower_row_features(l, group.items[k], c, g);
         }

@@ -42,6 +42,7 @@ typedef struct store {
     // FEATURES: `block_rows` features in tiles of 128; `pack` tiles side by side in one virtual tile ("group"), each
     // with the tokens [first, first + width) of its core; `cols` tokens in all
     int pack, groups;
+    bool split;                     // one tile of tokens on two cores: each makes half of the groups
     int64_t first[ISA_CORES], width[ISA_CORES];
 } store;
 
@@ -194,6 +195,10 @@ int feature_pack(const store *s, int g);        // tiles in group g
 // The part of product `i` that makes group `g`: fills `dst`, a virtual tile of 128 x (tiles of the group x width).
 GLIA_MUST_USE glia_status lower_dot_features(lower *l, const ir_inst *i, uint32_t core, int g);
 GLIA_MUST_USE glia_status lower_row_features(lower *l, const ir_inst *i, uint32_t core, int g);     // an elementwise op
+
+// With two cores and one tile of rows: is half of `weight_bytes` for each core, and an exchange of the result, faster
+// than all of it for both?
+bool lower_worth_splitting(const lower *l, double weight_bytes);
 
 // ---- kinds of ops ----
 bool lower_is_row_op(const ir_inst *i);

@@ -93,6 +93,15 @@ int value_row_rank(const value *v)
     return rank;
 }
 
+bool lower_worth_splitting(const lower *l, double weight_bytes)
+{
+    // An exchange is a write, a barrier and a read, each waiting for the one before.
+    const hw_chip *c = l->m->chip;
+    const double exchange_s = (2 * hw_value(c->dma_fixed_ns) + hw_value(c->core_barrier_ns)) * 1e-9;
+    const double saved_s = weight_bytes / 2 / (hw_value(c->dma_engines) * hw_value(c->dma_sustained_bps));
+    return l->m->core_count == 2 && saved_s > exchange_s;
+}
+
 // ---- exchange between cores ----------------------------------------------------------------------------------------
 
 void lower_barrier(lower *l)
