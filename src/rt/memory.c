@@ -158,7 +158,7 @@ static glia_status admit_locked(const rt_memory *m, const rt_request *r)
     glia_put(&text, ", of which ");
     rt_put_size(&text, used);
     glia_put(&text, " are in use\n");
-    rt_memory_table_locked(m, r->core, &text);
+    rt_memory_table_locked(m, r->core, r, &text);
     glia_put(&text, "hint: ");
     rt_memory_advice_locked(m, r, &text);
     return GLIA_FAIL(EXHAUSTED, "%s", glia_strbuf_str(&text));
@@ -166,12 +166,20 @@ static glia_status admit_locked(const rt_memory *m, const rt_request *r)
 
 // ---- tensors -------------------------------------------------------------------------------------------------------
 
+static rt_request tensor_request(uint32_t core, uint64_t bytes, const char *label)
+{
+    rt_request r = { .core = core, .bytes = bytes, .usage = "tensors", .label = label };
+    r.parts.bytes[RT_MEMORY_TENSORS] = bytes;
+    return r;
+}
+
 glia_status rt_memory_tensor(rt_memory *m, uint32_t core, uint64_t bytes, const char *label, rt_charge **out)
 {
     *out = NULL;
     BUG_ON(core >= m->core_count);
     pthread_mutex_lock(&m->lock);
-    glia_status s = admit_locked(m, &(rt_request){ core, bytes, "tensors", label });
+    const rt_request r = tensor_request(core, bytes, label);
+    glia_status s = admit_locked(m, &r);
     if (!s) {
         rt_charge *c = glia_alloc(sizeof *c);
         *c = (rt_charge){ .next = m->charges, .core = core, .bytes = bytes, .label = glia_strdup(label) };
@@ -189,8 +197,8 @@ glia_status rt_memory_resize(rt_memory *m, rt_charge *c, uint64_t bytes)
 {
     glia_status s = GLIA_OK;
     pthread_mutex_lock(&m->lock);
-    if (bytes > c->bytes)
-        s = admit_locked(m, &(rt_request){ c->core, bytes - c->bytes, "tensors", c->label });
+    const rt_request r = tensor_request(c->core, bytes > c->bytes ? bytes - c->bytes : 0, c->label);
+    if (r.bytes) s = admit_locked(m, &r);
     if (!s) {
         m->cores[c->core].bytes[RT_MEMORY_TENSORS] += bytes - c->bytes;     // modulo 2^64: right for smaller too
         c->bytes = bytes;
@@ -249,10 +257,10 @@ glia_status rt_memory_neff(rt_memory *m, uint32_t core, const char *name, const 
     BUG_ON(core >= m->core_count);
     pthread_mutex_lock(&m->lock);
     const uint64_t shared = shared_scratch_locked(m, core, f);
-    uint64_t need = shared - m->cores[core].bytes[RT_MEMORY_SHARED_SCRATCH];
-    for (int k = 0; k < RT_MEMORY_COUNT; k++)
-        if (k != RT_MEMORY_SHARED_SCRATCH) need = add_saturated(need, f->bytes[k]);
-    glia_status s = admit_locked(m, &(rt_request){ core, need, "model", name });
+    rt_request r = { .core = core, .usage = "model", .label = name, .parts = *f };
+    r.parts.bytes[RT_MEMORY_SHARED_SCRATCH] = shared - m->cores[core].bytes[RT_MEMORY_SHARED_SCRATCH];
+    for (int k = 0; k < RT_MEMORY_COUNT; k++) r.bytes = add_saturated(r.bytes, r.parts.bytes[k]);
+    glia_status s = admit_locked(m, &r);
     if (!s) {
         rt_neff *n = glia_alloc(sizeof *n);
         *n = (rt_neff){ .next = m->neffs, .core = core, .id = m->next_id++, .name = glia_strdup(name), .footprint = *f };

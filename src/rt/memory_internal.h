@@ -45,7 +45,8 @@ struct rt_memory {
 // What was asked for and did not fit.
 typedef struct rt_request {
     uint32_t core;
-    uint64_t bytes;                 // more than now
+    uint64_t bytes;                 // more than now, in all
+    rt_footprint parts;             // the same by category
     const char *usage;              // "tensors", "model"
     const char *label;
 } rt_request;
@@ -53,7 +54,8 @@ typedef struct rt_request {
 uint64_t rt_core_total_locked(const rt_memory *m, uint32_t core);
 uint64_t rt_hbm_used_locked(const rt_memory *m, rt_place place);
 uint64_t rt_neff_total(const rt_neff *n);       // of its own, without the shared scratchpad
-void rt_memory_table_locked(const rt_memory *m, uint32_t core, glia_strbuf *out);
+// With a row for what was asked for when `r` is not NULL.
+void rt_memory_table_locked(const rt_memory *m, uint32_t core, const rt_request *r, glia_strbuf *out);
 // One line that names the smallest change after which the request would fit.
 void rt_memory_advice_locked(const rt_memory *m, const rt_request *r, glia_strbuf *out);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of device memory as the vendor's runtime prints it [runtime:memory.categories]: a row for the HBM, one for
-// each of its cores that this process has, one for each NEFF; then which NEFF the ids are.
+// each of its cores that this process has, one for each NEFF; then which NEFF the ids are. glia adds a row for what was asked
+// for and did not fit.
 #include "rt/memory_internal.h"
 
 #include <stdio.h>
@@ -52,7 +53,7 @@ static const rt_neff *next_neff(const rt_memory *m, uint32_t after)
     return best;
 }
 
-void rt_memory_table_locked(const rt_memory *m, uint32_t core, glia_strbuf *out)
+void rt_memory_table_locked(const rt_memory *m, uint32_t core, const rt_request *r, glia_strbuf *out)
 {
     const rt_place place = m->cores[core].place;
     char name[64];
@@ -73,6 +74,7 @@ void rt_memory_table_locked(const rt_memory *m, uint32_t core, glia_strbuf *out)
             put_row(out, name, rt_neff_total(n), n->footprint.bytes, ROW_NEFF);
         }
     }
+    if (r) put_row(out, "asked for", r->bytes, r->parts.bytes, ROW_CORE);
     glia_put(out, "NEFF id to name mapping:\n");
     for (const rt_neff *n = next_neff(m, 0); n; n = next_neff(m, n->id))
         if (on_hbm(m, n->core, place)) glia_putf(out, "%u: \"%s\"\n", n->id, n->name);
@@ -82,6 +84,6 @@ void rt_memory_table(rt_memory *m, uint32_t core, glia_strbuf *out)
 {
     BUG_ON(core >= m->core_count);
     pthread_mutex_lock(&m->lock);
-    rt_memory_table_locked(m, core, out);
+    rt_memory_table_locked(m, core, NULL, out);
     pthread_mutex_unlock(&m->lock);
 }

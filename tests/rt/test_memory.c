@@ -126,7 +126,8 @@ TEST(memory, a_load_that_does_not_fit_shows_the_table_and_another_core)
     EXPECT_SAYS("'llama' needs 11.859GB of device memory (usage: model) on ND 0:NC 0; HBM 0 has 24.000GB, of which 20.179GB are in use");
     EXPECT_SAYS("TOTAL | Model Code | Model Constants |    Tensors | Shared Scratchpad");
     EXPECT_SAYS("ND 0 HBM 0");
-    EXPECT_SAYS("\\_NC 1            |   20.089GB |   91.553MB |          0.000B |   20.000GB");
+    EXPECT_SAYS("asked for          |   11.859GB |   128.000B |          0.000B |     0.000B |           6.000GB |    5.859GB");
+    EXPECT_SAYS("\\_NC 1             |   20.089GB |   91.553MB |          0.000B |   20.000GB");
     EXPECT_SAYS("hint: put it on core 2, whose HBM has 23.821GB free");
     EXPECT_EQ_INT(memory_of(0).total, MICROCODE);                   // nothing is left of it
     EXPECT_NRT(nrt_load(neff.data, neff.size, 2, -1, &model), NRT_SUCCESS);
