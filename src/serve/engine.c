@@ -147,16 +147,6 @@ static glia_status check_count(const serve_engine *e, int count)
     return GLIA_OK;
 }
 
-glia_status serve_engine_prepare(serve_engine *e, int tokens, model_logits logits)
-{
-    serve_loaded *loaded;
-    TRY(check_count(e, tokens));
-    const model_graph_options prefill = prefill_graph(e, tokens, logits), decode = decode_graph(e);
-    TRY(serve_loaded_get(e, &prefill, &loaded));
-    if (logits == MODEL_LOGITS_LAST || tokens > prefill.tokens) TRY(serve_loaded_get(e, &decode, &loaded));
-    return GLIA_OK;
-}
-
 static glia_status write_s32(nrt_tensor_t *tensor, const int32_t *values, int count, const char *name)
 {
     TRY_NRT(nrt_tensor_write(tensor, values, 0, (size_t)count * sizeof *values), "writing '%s'", name);
@@ -167,6 +157,7 @@ static glia_status execute(serve_engine *e, serve_loaded *l, int newest_row)
 {
     e->last = -1;
     TRY_NRT(nrt_execute(l->model, l->inputs, l->outputs), "executing '%s'", l->name);
+    l->warm = true;
     e->last = (int)(l - e->loaded.items);
     e->newest_row = newest_row;
     return GLIA_OK;
@@ -205,6 +196,34 @@ glia_status serve_engine_decode(serve_engine *e, int32_t id)
     TRY(execute(e, l, 0));
     e->length++;
     return GLIA_OK;
+}
+
+// The first execution binds tensors and packs weights. Decode warms up on the cache's last row, which nothing has
+// written that a later step would read.
+static glia_status warm_up(serve_engine *e, const model_graph_options *graph)
+{
+    serve_loaded *l;
+    const int32_t one = 1, last = e->options.context - 1, id = 0;
+    TRY(serve_loaded_get(e, graph, &l));
+    if (l->warm) return GLIA_OK;
+    if (e->options.progress.report) e->options.progress.report(e->options.progress.context, "warming up", 0, 0);
+    TRY(write_s32(l->tokens, &id, 1, "tokens"));
+    if (l->length) TRY(write_s32(l->length, &one, 1, "length"));
+    if (l->position) TRY(write_s32(l->position, &last, 1, "position"));
+    return execute(e, l, 0);
+}
+
+glia_status serve_engine_prepare(serve_engine *e, int tokens, model_logits logits)
+{
+    serve_loaded *l;
+    TRY(check_count(e, tokens));
+    const model_graph_options prefill = prefill_graph(e, tokens, logits), decode = decode_graph(e);
+    e->length = 0;
+    TRY(serve_loaded_get(e, &prefill, &l));
+    if (logits == MODEL_LOGITS_ALL) return GLIA_OK;
+    TRY(serve_loaded_get(e, &decode, &l));
+    TRY(warm_up(e, &prefill));
+    return warm_up(e, &decode);
 }
 
 int serve_engine_length(const serve_engine *e)

@@ -56,7 +56,8 @@ GLIA_MUST_USE glia_status serve_engine_tokenizer(serve_engine *e, const model_to
 // The smallest bucket that holds `tokens`; the largest there is when none does. Buckets never exceed the context.
 int serve_bucket_for(const serve_engine_options *o, int tokens);
 
-// What a sequence of `tokens` tokens will need, compiled and loaded, so that it is not part of a measured time.
+// What a sequence of `tokens` tokens will need, compiled and loaded; for MODEL_LOGITS_LAST also run once, so that nothing
+// that happens once is part of a measured time. Ends the sequence that there was.
 GLIA_MUST_USE glia_status serve_engine_prepare(serve_engine *e, int tokens, model_logits logits);
 
 // Begins a sequence. The first bucket's worth of `ids` goes through the prefill NEFF, what is left is decoded token by

@@ -16,6 +16,7 @@ typedef struct serve_loaded {
     nrt_tensor_t *position;         // s32 []: decode
     nrt_tensor_t *length;           // s32 []: prefill of the last logits
     nrt_tensor_t *logits;           // f32 [1 or T, vocab]
+    bool warm;                      // has run once
 } serve_loaded;
 void serve_loaded_fini(serve_loaded *l);
 
