@@ -26,7 +26,9 @@ static void fill(glia_rng *r, num_dtype t, void *data, int64_t n, double scale)
     }
 }
 
-static void run(const char *hlo, const check_options *o)
+typedef struct capture { void *out; size_t size, got; } capture;
+
+static void run(const char *hlo, const check_options *o, capture *cap)
 {
     AUTO(isa_program) p = NULL;
     EXPECT_OK(check_compile(hlo, o, &p));
@@ -80,6 +82,10 @@ static void run(const char *hlo, const check_options *o)
         if (it->kind != ISA_TENSOR_OUTPUT) continue;
         const uint8_t *got = memory[it->alias >= 0 ? (uint32_t)it->alias : t].data;
         const num_dtype dtype = want[out].shape.dtype;
+        if (cap && out == 0) {
+            cap->got = ir_shape_bytes(&want[out].shape);
+            memcpy(cap->out, got, cap->got < cap->size ? cap->got : cap->size);
+        }
         for (int64_t k = 0; k < ir_shape_elements(&want[out].shape); k++) {
             const double g = num_to_f64(dtype, num_load(dtype, got + k * num_size(dtype)));
             const double w = num_to_f64(dtype, num_load(dtype, (const uint8_t *)want[out].data + k * num_size(dtype)));
@@ -91,17 +97,25 @@ static void run(const char *hlo, const check_options *o)
     EXPECT_EQ_INT(out, outputs);
 }
 
+size_t check_output(const char *hlo, check_options o, void *out, size_t size)
+{
+    capture c = { out, size, 0 };
+    o.mode = DEV_EXACT;
+    run(hlo, &o, &c);
+    return c.got;
+}
+
 void check_hlo(const char *hlo, check_options o)
 {
     o.mode = DEV_EXACT;
     if (o.target || o.lnc) {
-        run(hlo, &o);
+        run(hlo, &o, NULL);
         return;
     }
     static const struct { const char *target; int lnc; } all[] = { { "trn1", 1 }, { "trn2", 1 }, { "trn2", 2 }, { "trn3", 2 } };
     for (size_t k = 0; k < COUNT_OF(all); k++) {
         o.target = all[k].target;
         o.lnc = all[k].lnc;
-        run(hlo, &o);
+        run(hlo, &o, NULL);
     }
 }

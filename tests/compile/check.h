@@ -19,6 +19,8 @@ typedef struct check_options {
 // Compiles, executes in exact mode with the shadow map, compares every output with ir_eval. Fails the test with place,
 // element and both values.
 void check_hlo(const char *hlo, check_options o);
+// Executes as check_hlo and copies the first output's bytes (at most `size`) out; returns how many there are.
+size_t check_output(const char *hlo, check_options o, void *out, size_t size);
 // The status of compiling, for tests of errors. The module's text is named "test.hlo.txt".
 glia_status check_compile(const char *hlo, const check_options *o, isa_program **out);
 
