@@ -607,13 +607,21 @@ glia_status dot_prepare(lower *l, const ir_inst *i, dot_work *w, value *left, va
     return GLIA_OK;
 }
 
-// May the product stay in PSUM for its readers? Only the vector engines' elementwise ops read it there.
+static bool in_group(const lower *l, const ir_inst *i)
+{
+    for (uint32_t k = 0; k < l->group_count; k++)
+        if (l->group[k] == i) return true;
+    return false;
+}
+
+// May the product stay in PSUM for its readers? Only the vector engines' elementwise ops read it there, and only those
+// of the same group come before the bank is needed again.
 static bool stays_in_psum(const lower *l, const ir_inst *i)
 {
     for (uint32_t k = 0; k < l->computation->insts.count; k++) {
         const ir_inst *u = l->computation->insts.items[k];
         for (int o = 0; o < u->operand_count; o++)
-            if (u->operands[o] == i && (u->op == IR_DOT || !l->feature[u->id])) return false;
+            if (u->operands[o] == i && (u->op == IR_DOT || !in_group(l, u))) return false;
     }
     return i->shape.dtype == NUM_F32;
 }

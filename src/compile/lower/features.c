@@ -112,12 +112,16 @@ glia_status lower_feature_flush(lower *l)
     const store *first = lower_value(l, group.items[0])->store;
     const uint32_t cores = l->m->core_count;
     glia_status s = GLIA_OK;
+    l->group = group.items;
+    l->group_count = group.count;
     for (int g = 0; g < first->groups && !s; g++)
         for (uint32_t c = 0; c < cores && !s; c++) {
             if (first->split && (uint32_t)g * cores / (uint32_t)first->groups != c) continue;
             for (uint32_t k = 0; k < group.count && !s; k++)
                 s = group.items[k]->op == IR_DOT ? lower_dot_features(l, group.items[k], c, g) : lower_row_features(l, group.items[k], c, g);
         }
+    l->group = NULL;
+    l->group_count = 0;
     VEC_FREE(&group);
     return s;
 }

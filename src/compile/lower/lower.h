@@ -134,6 +134,8 @@ typedef struct lower {              // one computation at work
     VEC(lower_memo) memos;
     VEC(const ir_inst *) pending;   // row ops planned, not emitted
     int64_t pending_blocks, pending_block_rows;     // blocks -1: a group of feature ops, of block_rows features
+    const ir_inst *const *group;    // the feature group that is being emitted, [group_count]
+    uint32_t group_count;
     bool *feature;                  // [insts.count] kept by features (layout_features)
     fused_attention **attention;    // [insts.count] at the inst that gives the result
     bool *skip;                     // [insts.count] part of a fused pattern

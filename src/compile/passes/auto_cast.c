@@ -6,10 +6,12 @@
 
 #include <string.h>
 
-static ir_inst *cast_operand(ir_builder *b, ir_inst *x, num_dtype to)
+// One cast for each value, whoever reads it: `casts` is by the value's index.
+static ir_inst *cast_operand(ir_builder *b, ir_inst *x, num_dtype to, ir_inst **casts)
 {
     if (x->shape.dtype != NUM_F32 || to == NUM_F32) return x;
-    return ir_convert(b, x, to);
+    if (!casts[x->id]) casts[x->id] = ir_convert(b, x, to);
+    return casts[x->id];
 }
 
 glia_status pass_auto_cast(ir_module *m, const compile_options *o)
@@ -19,13 +21,15 @@ glia_status pass_auto_cast(ir_module *m, const compile_options *o)
         ir_computation *c = m->computations.items[k];
         const uint32_t count = c->insts.count;
         ir_builder b = ir_builder_of(c);
+        ir_inst **casts = glia_alloc((count + 1) * sizeof *casts);
         for (uint32_t i = 0; i < count; i++) {
             ir_inst *d = c->insts.items[i];
             if (d->op != IR_DOT || d->operands[0]->shape.dtype != NUM_F32 || d->operands[1]->shape.dtype != NUM_F32) continue;
             b.loc = d->loc;
-            d->operands[0] = cast_operand(&b, d->operands[0], o->auto_cast_type);
-            d->operands[1] = cast_operand(&b, d->operands[1], o->auto_cast_type);
+            d->operands[0] = cast_operand(&b, d->operands[0], o->auto_cast_type, casts);
+            d->operands[1] = cast_operand(&b, d->operands[1], o->auto_cast_type, casts);
         }
+        glia_free(casts);
         TRY(ir_builder_finish(&b, c->root));
         pass_order(c);
     }
