@@ -22,7 +22,7 @@ test: build
 
 # Ratios against other libraries, measured side by side: minutes.
 bench: build
-	@scripts/bench
+	@bench/run
 
 # Keeps what was downloaded (build/models, build/venv); `rm -rf build` removes that too.
 clean:

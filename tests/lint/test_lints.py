@@ -14,6 +14,7 @@ GOOD = {
     "src/num/num.c": C + '#include "base/base.h"\n// strcpy(a, b) in a comment\nconst char *num_text = "malloc(1)";\n',
     "src/dev/CMakeLists.txt": "glia_layer(dev SOURCES dev.c DEPS isa num hw base)\n",
     "src/serve/serve.c": C + "#include <nrt/nrt.h>\n#include \"nrt/nrt.h\"\n".replace("#include <nrt/nrt.h>\n", ""),
+    "README.md": "see `src/num/num.c`, `base.h`, `src/n*/*.c` and [rt](src/rt/)\n",
     "include/nrt/nrt.h": C + "#pragma once\n#ifdef __cplusplus\nextern \"C\" {\n#endif\nint nrt_init(void);\n#ifdef __cplusplus\n}\n#endif\n",
     "src/rt/nrt_abi.c": C + '#include "nrt/nrt.h"\nint nrt_init(void)\n{\n    return 0;\n}\n',
 }
@@ -41,6 +42,8 @@ BAD = [
     ("source", "tools/a.c", C + "\nint f(char *a) { return atoi (a); }\n", "banned-call", 3),
     ("source", "docs/a.md", "see /" + "work/main\n", "word", 1),
     ("source", "scripts/a.txt", "from py" + "pi.org\n", "word", 1),
+    ("pages", "docs/a.md", "\nread `src/num/none.c`\n", "page-path", 2),
+    ("pages", "docs/a.md", "read [that](none.md)\n", "page-link", 1),
     ("headers", "src/num/a.h", C + "#pragma once\nsize_t f(void);\n", "header-alone", 3),
     ("headers", "include/glia/a.h", C + "#pragma once\nint new(int class);\n", "header-c++", 3),
 ]
@@ -58,7 +61,7 @@ def lint(name, files):
 
 def main():
     failed = 0
-    for name in ("layers", "source", "headers"):
+    for name in ("layers", "source", "headers", "pages"):
         code, text = lint(name, GOOD)
         if code != 0:
             failed += 1
@@ -68,7 +71,8 @@ def main():
         if code != 1 or f"{path}:{line}: [{rule}]" not in output:
             failed += 1
             print(f"{name}: '{path}:{line}' [{rule}] is not found (exit {code}):\n{output}")
-    print(f"{len(BAD) + 3 - failed} of {len(BAD) + 3} trees judged right")
+    trees = len(BAD) + 4
+    print(f"{trees - failed} of {trees} trees judged right")
     return 1 if failed else 0
 
 

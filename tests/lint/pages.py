@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The pages point at what exists: links between pages, paths in backticks, and file names in backticks.
+
+A path (`src/isa/isa.h`, `src/isa/hazards*`) is looked up from the root, or beside the page; a bare name (`sync.c`) must be
+the end of some path of the tree. A page that names a file that has moved sends its reader nowhere.
+"""
+import fnmatch
+import posixpath
+import re
+
+from tree import run
+
+PATH = re.compile(r"`((?:[\w.*+-]+/)*[\w.*+-]+(?:\.(?:c|h|def|inc|md|py|tsv|cmake|txt)|\*|/))`")
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+GENERATED = ("build/",)
+# Names of other projects' files that pages cite.
+FOREIGN = re.compile(r"docs/facts/|src/[^/]*/hlo/")
+RULES = ["page-link", "page-path"]
+
+
+def exists(paths, folders, page, target):
+    for start in ("", posixpath.dirname(page)):
+        whole = posixpath.normpath(posixpath.join(start, target)) if target else start
+        if "*" in whole:
+            if any(fnmatch.fnmatch(path, whole) for path in paths):
+                return True
+        elif whole in paths or whole in folders:
+            return True
+    return False
+
+
+def check(tree):
+    paths = set(tree.paths())
+    folders = {f for path in paths for f in _parents(path)}
+    for page in tree.select(suffixes=(".md",)):
+        if FOREIGN.match(page):
+            continue
+        for number, line in enumerate(tree.text(page).splitlines(), 1):
+            for match in LINK.finditer(line):
+                target = match.group(1)
+                if "://" not in target and not exists(paths, folders, page, target.rstrip("/")):
+                    tree.report(page, number, "page-link", f"'{target}' is not there", "correct the link")
+            for match in PATH.finditer(line):
+                target = match.group(1)
+                if target.startswith(GENERATED) or "<" in target:
+                    continue
+                bare = target.rstrip("/")
+                if exists(paths, folders, page, bare):
+                    continue
+                ends = any(fnmatch.fnmatch(path, f"*/{bare}") for path in paths) or any(f.endswith("/" + bare) for f in folders)
+                if not ends:
+                    tree.report(page, number, "page-path", f"'{target}' is no file of the tree", "correct the name")
+
+
+def _parents(path):
+    folder = posixpath.dirname(path)
+    while folder:
+        yield folder
+        folder = posixpath.dirname(folder)
+
+
+if __name__ == "__main__":
+    run(__doc__.splitlines()[0], check, RULES)
