@@ -296,9 +296,10 @@ static glia_status print_text(const answer *a)
     glia_putf(&out, "HBM        %.1f of %.0f MiB:", (double)a->memory.total / MIB, (double)a->memory.limit / MIB);
     for (int k = 0; k < GLIA_RT_MEMORY_CATEGORIES; k++)
         if (a->memory.bytes[k]) glia_putf(&out, " %s %.1f;", glia_rt_memory_title(k), (double)a->memory.bytes[k] / MIB);
-    glia_put(&out, "\nassumed    share of the phase's time:\n");
+    glia_put(&out, "\nassumed    share of the phase's time, where it is 0.1 % or more:\n");
     for (uint32_t i = 0; i < a->predicted.assumptions.count; i++) {
         const serve_assumption *s = &a->predicted.assumptions.items[i];
+        if (s->share < 0.0005) continue;
         glia_putf(&out, "  %5.1f %%  %-8s %s: %s\n", s->share * 100, s->phase, s->key, s->text);
     }
     return tool_print(a->t, &out);

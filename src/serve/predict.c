@@ -108,9 +108,12 @@ static void gather_assumptions(serve_prediction *p, const char *phase, const ser
     const double scale = (double)sim_total(timing).ps * PS / times->seconds;
     for (uint32_t i = 0; i < count; i++) assume(p, phase, of[i].key, of[i].text, of[i].share * scale);
     const hw_fact link = program->chip->host_link_bps;
-    if (link.provenance == HW_ASSUMED || link.provenance == HW_SET)
-        assume(p, phase, link.key, "rate between host memory and the chip: token ids and logits",
-               times->host_link_seconds / times->seconds);
+    if (link.provenance != HW_ASSUMED && link.provenance != HW_SET) return;
+    AUTO_VALUE(glia_strbuf) text = { 0 };
+    glia_put(&text, "token ids and logits between host memory and the chip: ");
+    hw_fact_print(link, &text);
+    if (link.note) glia_putf(&text, " (%s)", link.note);
+    assume(p, phase, link.key, glia_strbuf_str(&text), times->host_link_seconds / times->seconds);
 }
 
 static glia_status predict_phase(serve_prediction *p, const char *phase, const serve_program *program, int first,

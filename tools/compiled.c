@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiling for the command line (see compiled.h).
+#include "compiled.h"
+
+#include <string.h>
+
+#include "base/thread.h"
+#include "ir/ir.h"
+#include "model/nearest.h"
+#include "neff/neff.h"
+
+// ---- options -------------------------------------------------------------------------------------------------------
+
+typedef struct word { const char *name; int value; } word;
+static const word casts[] = {
+    { "none", COMPILE_CAST_NONE }, { "matmult", COMPILE_CAST_MATMULT }, { "matmul", COMPILE_CAST_MATMULT }, { "all", COMPILE_CAST_ALL },
+};
+static const word cast_types[] = {
+    { "bf16", NUM_BF16 }, { "bfloat16", NUM_BF16 }, { "fp16", NUM_F16 }, { "f16", NUM_F16 }, { "float16", NUM_F16 }, { "tf32", NUM_TF32 },
+};
+
+static bool find_word(const word *words, size_t count, const char *name, int *out)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(words[i].name, name)) {
+            *out = words[i].value;
+            return true;
+        }
+    return false;
+}
+
+glia_status tool_compiler_options(const tool_compiler_values *v, const hw_chip *chip, compile_options *out)
+{
+    int cast, type;
+    *out = compile_options_default(chip);
+    ENSURE(v->lnc == 0 || (v->lnc > 0 && v->lnc < 100 && hw_lnc_is_legal(chip, (int)v->lnc)), USAGE,
+           "'--lnc' is %lld; a logical core of '%s' has 1 to %d physical cores, and 0 is its default of %d",
+           (long long)v->lnc, chip->target, (int)hw_int(chip->lnc_max), (int)hw_int(chip->lnc_default));
+    ENSURE(find_word(casts, COUNT_OF(casts), v->auto_cast, &cast), USAGE,
+           "'--auto-cast' is '%s'; it must be none, matmult (matmul is the same) or all", v->auto_cast);
+    ENSURE(find_word(cast_types, COUNT_OF(cast_types), v->auto_cast_type, &type), USAGE,
+           "'--auto-cast-type' is '%s'; it must be bf16, fp16 or tf32", v->auto_cast_type);
+    out->lnc = (int)v->lnc;
+    out->auto_cast = (compile_cast)cast;
+    out->auto_cast_type = (num_dtype)type;
+    return GLIA_OK;
+}
+
+glia_status tool_check_pass(const char *name)
+{
+    static const char *const passes[] = {
+#define PASS(name, level, text) #name,
+#include "compile/passes.def"
+        "all",
+    };
+    model_nearest nearest = model_nearest_of(name);
+    for (size_t i = 0; i < COUNT_OF(passes); i++) {
+        if (!strcmp(passes[i], name)) return GLIA_OK;
+        model_nearest_offer(&nearest, passes[i]);
+    }
+    return GLIA_FAIL(USAGE, "'--print-after' is '%s', which is no pass; the nearest is '%s'", name, nearest.best);
+}
+
+// ---- compiling -----------------------------------------------------------------------------------------------------
+
+typedef struct compile_job {
+    ir_module *module;
+    const compile_options *options;
+    const char *path;
+} compile_job;
+
+static glia_status compile_into(void *context, glia_strbuf *out)
+{
+    const compile_job *job = context;
+    AUTO(isa_program) program = NULL;
+    AUTO_VALUE(glia_strbuf) flags = { 0 };
+    compile_flags(job->options, &flags);
+    TRY(compile_module(job->module, job->options, &program));
+    const neff_meta meta = { "glia " GLIA_VERSION, glia_strbuf_str(&flags), job->path };
+    return neff_encode(program, &meta, out);
+}
+
+static glia_status make_bytes(compile_job *job, bool cache, tool_compiled *c)
+{
+    if (!cache) {
+        TRY(compile_into(job, &c->made));
+        c->bytes = glia_strbuf_span(&c->made);
+        return GLIA_OK;
+    }
+    AUTO_VALUE(glia_strbuf) root = { 0 };
+    char key[COMPILE_KEY_BYTES];
+    TRY(compile_cache_root(&root));
+    compile_key(job->module, job->options, key);    // before the passes rewrite the graph
+    TRY(compile_cache_get(glia_strbuf_str(&root), key, compile_into, job, &c->entry));
+    c->hit = c->entry.hit;
+    c->bytes = c->entry.map.bytes;
+    return GLIA_OK;
+}
+
+static glia_status check_form(glia_span text, const char *path)
+{
+    static const struct { const char *begin; size_t size; const char *what; } others[] = {
+        { "ML\xefR", 4, "MLIR bytecode" }, { "module ", 7, "MLIR text" }, { "module{", 7, "MLIR text" },
+        { "#loc", 4, "MLIR text" },        { "GGUF", 4, "a GGUF model" }, { "\x93NUMPY", 6, "an .npy array" },
+        { "\x7f" "ELF", 4, "an ELF file" }, { "{", 1, "JSON" },
+    };
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        ENSURE(text.size < others[i].size || memcmp(text.data, others[i].begin, others[i].size) != 0, UNSUPPORTED,
+               "'%s' is %s; graphs are read as HLO text, as XLA dumps it\nhint: XLA_FLAGS=--xla_dump_to=DIR "
+               "--xla_dump_hlo_as_text writes it", path, others[i].what);
+    return GLIA_OK;
+}
+
+glia_status tool_compile_hlo(glia_span text, const char *path, const compile_options *o, bool cache, tool_compiled *out)
+{
+    const double begin = glia_host_seconds();
+    AUTO(ir_module) module = NULL;
+    tool_compiled c = { 0 };
+    TRY(check_form(text, path));
+    TRY(ir_parse(text, path, &module));
+    compile_job job = { module, o, path };
+    glia_status s = make_bytes(&job, cache, &c);
+    if (s) {
+        tool_compiled_fini(&c);
+        return glia_status_pass(s, __FILE__, __LINE__);
+    }
+    compile_sha256(c.bytes, c.sha256);
+    c.seconds = glia_host_seconds() - begin;
+    *out = c;
+    return GLIA_OK;
+}
+
+void tool_compiled_fini(tool_compiled *c)
+{
+    glia_map_fini(&c->entry.map);
+    glia_strbuf_fini(&c->made);
+    *c = (tool_compiled){ 0 };
+}
