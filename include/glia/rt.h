@@ -80,6 +80,10 @@ GLIA_API char *glia_rt_memory_table(uint32_t vnc);              // as libnrt log
 
 // ---- models and counters -------------------------------------------------------------------------------------------
 
+// As nrt_load, from a file, which stays mapped: constants that it embeds are used where they are. It must not be
+// written to while the model is loaded. `vnc` as there; unloaded by nrt_unload.
+GLIA_API NRT_STATUS glia_rt_load_file(const char *path, int32_t vnc, nrt_model_t **model);
+
 GLIA_API NRT_STATUS glia_rt_model_neff_id(const nrt_model_t *model, uint32_t *neff_id);         // as in the table
 GLIA_API NRT_STATUS glia_rt_model_executions(const nrt_model_t *model, uint64_t *executions);   // that succeeded
 // What control did in the last execution, in program order: the trips of dynamic loops, 0 or 1 for branches.

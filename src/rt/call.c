@@ -73,6 +73,14 @@ void *rt_call_handle(rt_call *c, rt_kind kind, const void *handle, const char *n
     return NULL;
 }
 
+void rt_call_core(rt_call *c, int64_t vnc, NRT_STATUS other)
+{
+    if (!rt_call_ok(c)) return;
+    const uint32_t count = rt_runtime_config(c->runtime)->core_count;
+    if (vnc < 0 || vnc >= count)
+        rt_call_fail(c, other, "'vnc' is %lld; the process has logical cores 0 to %u", (long long)vnc, count - 1);
+}
+
 NRT_STATUS rt_call_refuse(const char *function)
 {
     AUTO_VALUE(rt_call) c = rt_call_begin_anywhere(function);

@@ -30,6 +30,7 @@ void rt_call_fail(rt_call *c, NRT_STATUS result, const char *format, ...) GLIA_P
 void rt_call_end(rt_call *c, glia_status status);   // takes the status; success changes nothing
 void rt_call_need(rt_call *c, const void *pointer, const char *name);       // INVALID when it is NULL
 void *rt_call_handle(rt_call *c, rt_kind kind, const void *handle, const char *name);   // INVALID_HANDLE, and NULL
+void rt_call_core(rt_call *c, int64_t vnc, NRT_STATUS other);       // `other` unless the process has that core
 NRT_STATUS rt_call_refuse(const char *function);    // "is not provided yet"
 
 #endif

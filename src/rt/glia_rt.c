@@ -126,18 +126,11 @@ NRT_STATUS glia_rt_timing_write_trace(const glia_rt_timing *timing, const char *
 
 _Static_assert((int)GLIA_RT_MEMORY_CATEGORIES == (int)RT_MEMORY_COUNT, "the public header knows every category");
 
-static void need_core(rt_call *c, uint32_t vnc)
-{
-    if (!rt_call_ok(c)) return;
-    const uint32_t count = rt_runtime_config(c->runtime)->core_count;
-    if (vnc >= count) rt_call_fail(c, NRT_INVALID, "'vnc' is %u; the process has logical cores 0 to %u", vnc, count - 1);
-}
-
 NRT_STATUS glia_rt_memory_of(uint32_t vnc, glia_rt_memory *memory)
 {
     AUTO_VALUE(rt_call) c = rt_call_begin(__func__);
     rt_call_need(&c, memory, "memory");
-    need_core(&c, vnc);
+    rt_call_core(&c, vnc, NRT_INVALID);
     if (rt_call_ok(&c) && memory->size < sizeof memory->size)
         rt_call_fail(&c, NRT_INVALID, "'memory.size' is %zu; set it to sizeof(glia_rt_memory)", memory->size);
     if (!rt_call_ok(&c)) return c.result;
@@ -161,7 +154,7 @@ const char *glia_rt_memory_key(int category)
 char *glia_rt_memory_table(uint32_t vnc)
 {
     AUTO_VALUE(rt_call) c = rt_call_begin(__func__);
-    need_core(&c, vnc);
+    rt_call_core(&c, vnc, NRT_INVALID);
     if (!rt_call_ok(&c)) return NULL;
     glia_strbuf text = { 0 };
     rt_memory_table(rt_runtime_memory(c.runtime), vnc, &text);
@@ -169,6 +162,18 @@ char *glia_rt_memory_table(uint32_t vnc)
 }
 
 // ---- models and counters -------------------------------------------------------------------------------------------
+
+NRT_STATUS glia_rt_load_file(const char *path, int32_t vnc, nrt_model_t **model)
+{
+    AUTO_VALUE(rt_call) c = rt_call_begin(__func__);
+    rt_call_need(&c, path, "path");
+    rt_call_need(&c, model, "model");
+    if (vnc != RT_ANY_CORE) rt_call_core(&c, vnc, NRT_LOAD_NOT_ENOUGH_NC);
+    rt_model *m = NULL;
+    if (rt_call_ok(&c)) rt_call_end(&c, rt_model_load_file(c.runtime, path, vnc, &m));
+    if (rt_call_ok(&c)) *model = (nrt_model_t *)m;
+    return c.result;
+}
 
 NRT_STATUS glia_rt_model_neff_id(const nrt_model_t *model, uint32_t *neff_id)
 {

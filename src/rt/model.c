@@ -19,18 +19,21 @@ static bool has_constants(const isa_program *p)
     return false;
 }
 
-// The caller's bytes may go when the load is over, and constants point into them: those who have some get a copy.
-static glia_status decode(rt_model *m, glia_span neff)
+// The caller's bytes may go when the load is over, and constants point into them: a model that has some keeps a copy.
+static glia_status keep_bytes(rt_model *m, glia_span neff)
 {
     neff_meta meta;
-    TRY(neff_decode(neff, "the NEFF", &m->program, &meta));
-    if (has_constants(m->program)) {
-        isa_program_destroy(TAKE(m->program));
-        m->bytes = glia_alloc(neff.size);
-        memcpy(m->bytes, neff.data, neff.size);
-        TRY(neff_decode((glia_span){ m->bytes, neff.size }, "the NEFF", &m->program, &meta));
-    }
-    // The header holds the checksums of all else.
+    isa_program_destroy(TAKE(m->program));
+    m->bytes = glia_alloc(neff.size);
+    memcpy(m->bytes, neff.data, neff.size);
+    return neff_decode((glia_span){ m->bytes, neff.size }, "the NEFF", &m->program, &meta);
+}
+
+// The header holds the checksums of all else, so its hash names the whole.
+static glia_status decode(rt_model *m, glia_span neff, const char *what)
+{
+    neff_meta meta;
+    TRY(neff_decode(neff, what, &m->program, &meta));
     return neff_sha256((glia_span){ neff.data, NEFF_HEADER_BYTES }, m->key);
 }
 
@@ -64,11 +67,18 @@ static glia_status check_collectives(const isa_program *p)
     return GLIA_OK;
 }
 
-static uint64_t plain_bytes_of(const isa_tensor *t)
+static glia_status plain_bytes_of(const isa_tensor *t, uint64_t *out)
 {
     uint64_t bits = (uint64_t)num_bits((num_dtype)t->dtype);
-    for (int d = 0; d < t->rank; d++) bits *= (uint64_t)t->dims[d];     // isa_verify has judged the product
-    return bits / 8 + (bits % 8 != 0);
+    for (int d = 0; d < t->rank; d++) {
+        ENSURE(t->kind > ISA_TENSOR_OUTPUT || (t->dims[d] >= 0 && t->dims[d] <= UINT32_MAX), UNSUPPORTED,
+               "tensor '%s' has a dim of %lld; libnrt's tensor information has 32 bits for each", t->name,
+               (long long)t->dims[d]);
+        ENSURE(!__builtin_mul_overflow(bits, (uint64_t)t->dims[d], &bits), EXHAUSTED, "tensor '%s' has more than 2^61 bytes",
+               t->name);
+    }
+    *out = bits / 8 + (bits % 8 != 0);
+    return GLIA_OK;
 }
 
 static glia_status make_form(rt_model *m, uint32_t k)
@@ -83,8 +93,7 @@ static glia_status make_form(rt_model *m, uint32_t k)
     memcpy(f->dims, t->dims, sizeof f->dims);
     f->element = bits >= 8 ? (uint8_t)(bits / 8) : 1;
     f->bytes = t->bytes;
-    m->plain_bytes[k] = plain_bytes_of(t);
-    return GLIA_OK;
+    return plain_bytes_of(t, &m->plain_bytes[k]);
 }
 
 static glia_status check_alias(const rt_model *m, uint32_t k)
@@ -168,6 +177,7 @@ static void model_destroy(rt_model *m)
     rt_memory_neff_release(m->runtime->memory, m->neff);
     isa_program_destroy(m->program);
     glia_free(m->bytes);
+    glia_map_fini(&m->file);
     glia_free(m->forms);
     glia_free(m->plain_bytes);
     glia_free(m->tensors);
@@ -190,19 +200,24 @@ static void log_load(const rt_model *m, const rt_footprint *f)
            rt_neff_id(m->neff), m->program->name, glia_strbuf_str(&text));
 }
 
-glia_status rt_model_load(rt_runtime *rt, glia_span neff, int core, rt_model **out)
+static rt_model *model_new(rt_runtime *rt, int core)
 {
-    *out = NULL;
     BUG_ON(core != RT_ANY_CORE && (core < 0 || (uint32_t)core >= rt->config.core_count));
-    AUTO(rt_model) m = glia_alloc(sizeof *m);
-    rt_footprint footprint;
+    rt_model *m = glia_alloc(sizeof *m);
     m->runtime = rt;
-    TRY(decode(m, neff));
+    m->core = core == RT_ANY_CORE ? emptiest_core(rt) : (uint32_t)core;
+    return m;
+}
+
+// Judges and places what has been decoded.
+static glia_status place(rt_model *m)
+{
+    rt_runtime *rt = m->runtime;
+    rt_footprint footprint;
     TRY(check_target(m->program, &rt->config));
     TRY(check_collectives(m->program));
     TRY(isa_verify(m->program, rt->config.instance->chip));
     TRY(collect_tensors(m));
-    m->core = core == RT_ANY_CORE ? emptiest_core(rt) : (uint32_t)core;
     rt_footprint_of(m->program, rt->config.instance->chip, rt->config.lnc, &footprint);
     TRY(rt_memory_neff(rt->memory, m->core, m->program->name, &footprint, &m->neff));
     TRY(prepare(m));
@@ -212,6 +227,27 @@ glia_status rt_model_load(rt_runtime *rt, glia_span neff, int core, rt_model **o
     rt->cores[m->core].models++;
     rt_handles_add(&rt->handles[RT_MODEL], m);
     pthread_mutex_unlock(&rt->lock);
+    return GLIA_OK;
+}
+
+glia_status rt_model_load(rt_runtime *rt, glia_span neff, int core, rt_model **out)
+{
+    *out = NULL;
+    AUTO(rt_model) m = model_new(rt, core);
+    TRY(decode(m, neff, "the NEFF"));
+    if (has_constants(m->program)) TRY(keep_bytes(m, neff));
+    TRY(place(m));
+    *out = TAKE(m);
+    return GLIA_OK;
+}
+
+glia_status rt_model_load_file(rt_runtime *rt, const char *path, int core, rt_model **out)
+{
+    *out = NULL;
+    AUTO(rt_model) m = model_new(rt, core);
+    TRY(glia_map_open(path, &m->file));
+    TRY(decode(m, m->file.bytes, path));
+    TRY(place(m));
     *out = TAKE(m);
     return GLIA_OK;
 }

@@ -118,20 +118,12 @@ NRT_STATUS nrt_host_device_id_get(int neuron_dev, uint32_t *host_device_id)
     return c.result;
 }
 
-static void need_core(rt_call *c, int64_t vnc, NRT_STATUS answer)
-{
-    if (!rt_call_ok(c)) return;
-    const uint32_t count = rt_runtime_config(c->runtime)->core_count;
-    if (vnc < 0 || vnc >= count)
-        rt_call_fail(c, answer, "'vnc' is %lld; the process has logical cores 0 to %u", (long long)vnc, count - 1);
-}
-
 NRT_STATUS nrt_get_vnc_memory_stats(uint32_t vnc, nrt_vnc_memory_stats_t *stats, size_t stats_size_in,
                                     size_t *stats_size_out)
 {
     AUTO_VALUE(rt_call) c = rt_call_begin(__func__);
     rt_call_need(&c, stats, "stats");
-    need_core(&c, vnc, NRT_INVALID);
+    rt_call_core(&c, vnc, NRT_INVALID);
     if (!rt_call_ok(&c)) return c.result;
     const rt_usage u = rt_memory_usage(rt_runtime_memory(c.runtime), vnc);
     const nrt_vnc_memory_stats_t now = { .bytes_used = u.total, .bytes_limit = u.limit };
@@ -163,7 +155,7 @@ NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vn
     AUTO_VALUE(rt_call) c = rt_call_begin(__func__);
     rt_call_need(&c, neff_bytes, "neff_bytes");
     rt_call_need(&c, model, "model");
-    if (vnc != RT_ANY_CORE) need_core(&c, vnc, NRT_LOAD_NOT_ENOUGH_NC);
+    if (vnc != RT_ANY_CORE) rt_call_core(&c, vnc, NRT_LOAD_NOT_ENOUGH_NC);
     if (vnc_count != -1 && vnc_count != 1)
         rt_call_fail(&c, NRT_INVALID, "'vnc_count' is %d; a NEFF runs on one logical core, say -1", vnc_count);
     rt_model *m = NULL;
@@ -301,7 +293,7 @@ NRT_STATUS nrt_tensor_allocate(nrt_tensor_placement_t placement, int vnc, size_t
 {
     AUTO_VALUE(rt_call) c = rt_call_begin(__func__);
     rt_call_need(&c, tensor, "tensor");
-    if (placement == NRT_TENSOR_PLACEMENT_DEVICE) need_core(&c, vnc, NRT_INVALID);
+    if (placement == NRT_TENSOR_PLACEMENT_DEVICE) rt_call_core(&c, vnc, NRT_INVALID);
     else if (placement != NRT_TENSOR_PLACEMENT_HOST)
         rt_call_fail(&c, NRT_INVALID, "tensor '%s' has placement %d; place it on the device or the host, or attach a "
                      "buffer to an empty tensor", name_or_none(name), (int)placement);

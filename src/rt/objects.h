@@ -100,7 +100,8 @@ struct rt_model {
     uint32_t core;
     rt_neff *neff;                  // in the ledger
     uint8_t key[32];                // of the NEFF's bytes
-    uint8_t *bytes;                 // what constants point into; NULL when there are none
+    uint8_t *bytes;                 // what constants point into: a copy,
+    glia_map file;                  // or the file that was loaded; neither where there are no constants
     isa_program *program;
     dev_loaded *loaded;
     uint32_t *tensors;              // [tensor_count] inputs, then outputs

@@ -77,6 +77,8 @@ rt_tensor *rt_tensor_set_find(rt_runtime *rt, rt_tensor_set *s, const char *name
 enum { RT_ANY_CORE = -1 };
 // The bytes are copied as far as they are needed.
 GLIA_MUST_USE glia_status rt_model_load(rt_runtime *rt, glia_span neff, int core, rt_model **out);
+// The file stays mapped: its constants are not copied. It must not change meanwhile.
+GLIA_MUST_USE glia_status rt_model_load_file(rt_runtime *rt, const char *path, int core, rt_model **out);
 void rt_model_unload(rt_runtime *rt, rt_model *m);      // after the executions under way
 const isa_program *rt_model_program(const rt_model *m);
 uint32_t rt_model_core(const rt_model *m);

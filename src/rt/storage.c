@@ -80,12 +80,15 @@ void rt_storage_context_init(rt_storage_context *c, rt_memory *memory, rt_counte
 static glia_status pages_map(rt_storage_context *c, uint64_t bytes, const char *name, uint8_t **out)
 {
     *out = NULL;
-    const uint64_t before = atomic_fetch_add(&c->host_bytes, bytes);
+    uint64_t before = atomic_load(&c->host_bytes);
+    bool fits = false;
+    do fits = before <= c->host_limit && bytes <= c->host_limit - before;
+    while (fits && !atomic_compare_exchange_weak(&c->host_bytes, &before, before + bytes));
     void *map = MAP_FAILED;
-    if (before <= c->host_limit && bytes <= c->host_limit - before)
+    if (fits)
         map = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (map == MAP_FAILED) {
-        (void)atomic_fetch_sub(&c->host_bytes, bytes);
+        if (fits) (void)atomic_fetch_sub(&c->host_bytes, bytes);
         return GLIA_FAIL(EXHAUSTED, "tensor '%s' takes %llu bytes of this host, which has %llu, %llu of them taken\n"
                          "hint: simulate on a host with more memory, or a smaller model", name,
                          (unsigned long long)bytes, (unsigned long long)c->host_limit, (unsigned long long)before);
@@ -406,12 +409,12 @@ rt_image *rt_image_get(rt_storage *s, uint64_t offset, uint64_t size, const rt_f
         i = glia_alloc(sizeof *i);
         *i = (rt_image){ .next = s->images, .storage = s, .offset = offset, .size = size, .form = *form };
         i->buffer.bytes = form->bytes;
-        i->buffer.constant = constant && !s->exposed;
         i->seen = UINT64_MAX;
         s->images = i;
         rt_storage_retain(s);
     }
     i->users++;
+    i->constant |= constant;
     pthread_mutex_unlock(&s->lock);
     return i;
 }
@@ -484,6 +487,7 @@ static glia_status prepare_locked(rt_storage *s, rt_image *i)
         point_at(i, i->own);
     }
     if (stale) i->buffer.generation++;
+    if (s->users == 0) i->buffer.constant = i->constant;        // while nobody looks at it
     i->seen = s->generation;
     return GLIA_OK;
 }

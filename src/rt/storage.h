@@ -35,7 +35,8 @@ typedef struct rt_image {
     rt_storage *storage;
     uint64_t offset, size;      // the plain bytes that it stands for
     rt_form form;
-    uint32_t users;             // bindings; guarded by the storage's lock
+    uint32_t users;             // bindings                      guarded by the storage's lock, as the next
+    bool constant;              // some binding says that it is a weight
     dev_buffer buffer;          // valid between acquire and release
     uint64_t seen;              // the storage's generation that `buffer` holds
     uint8_t *own;               // its bytes when it is a copy beside the storage
@@ -76,6 +77,7 @@ GLIA_MUST_USE glia_status rt_storage_wait(rt_storage *s, int64_t timeout_us, uin
 void rt_storage_reset(rt_storage *s);
 
 // ---- for executions ------------------------------------------------------------------------------------------------
+// `constant`: to this user a weight, of which dev may keep packed forms from one execution to the next.
 rt_image *rt_image_get(rt_storage *s, uint64_t offset, uint64_t size, const rt_form *form, bool constant);
 void rt_image_put(rt_image *i);
 // One storage of an execution with the images that it uses of it.

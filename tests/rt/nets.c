@@ -222,6 +222,36 @@ glia_strbuf neff_dynamic(void)
     return net_neff(&n);
 }
 
+glia_strbuf neff_product(void)
+{
+    net n = net_begin("product", "trn2", 1);
+    const uint32_t w = net_tensor(&n, "w", ISA_TENSOR_INPUT, 128, 128), x = net_tensor(&n, "x", ISA_TENSOR_INPUT, 128, 64);
+    const uint32_t y = net_tensor(&n, "y", ISA_TENSOR_OUTPUT, 128, 64);
+    n.program->tensors.items[w].layout = (isa_layout){ 2, { { 1, 128, 1 }, { 1, 128, 0 } } };
+    n.program->tensors.items[w].weight = 1;
+    // SBUF partition r, element c = w[r, c], which lies at c * 128 + r.
+    const isa_operand from = isa_hbm(isa_slot_global(n.f, n.program, w), NUM_F32, 0, 2, (int64_t[]){ 1, 128 }, (uint32_t[]){ 128, 128 });
+    chain(&n, isa_emit_dma(n.f, ISA_dma_copy, ISA_SP, 0, sbuf_of(&n, w, AT_A), from, ISA_DGE_NONE, 0));
+    net_load(&n, AT_B, x);
+    const isa_operand psum = isa_chip(ISA_PSUM, NUM_F32, 0, 128, 0, 64);
+    const isa_operand o[] = { psum, sbuf_of(&n, w, AT_A), sbuf_of(&n, x, AT_B) };
+    chain(&n, isa_emit(n.f, ISA_matmul, ISA_PE, 3, o, 0, NULL, 0));
+    chain(&n, isa_emit(n.f, ISA_tensor_copy, ISA_DVE, 2, (isa_operand[]){ sbuf_of(&n, y, AT_Y), psum }, 0, NULL, 0));
+    net_store(&n, y, AT_Y);
+    return net_neff(&n);
+}
+
+glia_strbuf neff_round(void)
+{
+    net n = net_begin("round", "trn2", 1);
+    const uint32_t a = net_tensor(&n, "a", ISA_TENSOR_INPUT, 128, 8);
+    const uint32_t y = isa_tensor_add(n.program, "y", ISA_TENSOR_OUTPUT, NUM_BF16, 2, (int64_t[]){ 128, 8 });
+    net_load(&n, AT_A, a);
+    chain(&n, isa_emit(n.f, ISA_tensor_copy, ISA_DVE, 2, (isa_operand[]){ sbuf_of(&n, y, AT_Y), sbuf_of(&n, a, AT_A) }, 0, NULL, 0));
+    net_store(&n, y, AT_Y);
+    return net_neff(&n);
+}
+
 // ---- sessions ------------------------------------------------------------------------------------------------------
 
 static void set_environment(const char *first, va_list more)

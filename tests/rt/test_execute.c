@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loading and executing through the nrt interface: values, what sets must hold, aliases, faults, control traces.
+#include <unistd.h>
+
 #include "rt/nets.h"
 
 enum { N = 128 * 8 };
@@ -59,6 +61,60 @@ TEST(execute, embedded_constants_outlive_the_callers_bytes)
     EXPECT_NRT(nrt_execute(model, session_set("a", session_tensor(0, N, 0, 1), NULL), session_set("y", y, NULL)), NRT_SUCCESS);
     expect_floats(y, N, 1, 1);
     session_end();
+}
+
+TEST(execute, a_neff_may_be_loaded_from_its_file)
+{
+    char path[] = "/tmp/glia_rt_XXXXXX";
+    const int fd = mkstemp(path);
+    EXPECT(fd >= 0);
+    close(fd);
+    glia_strbuf neff = neff_constant();
+    EXPECT_OK(glia_file_write_atomic(path, glia_strbuf_span(&neff)));
+    glia_strbuf_fini(&neff);
+    session_begin("NEURON_LOGICAL_NC_CONFIG=1", NULL);
+    nrt_model_t *model = NULL;
+    EXPECT_NRT(glia_rt_load_file(path, 0, &model), NRT_SUCCESS);
+    (void)unlink(path);                             // the mapping stays
+    nrt_tensor_t *y = session_tensor(0, N, 0, 0);
+    EXPECT_NRT(nrt_execute(model, session_set("a", session_tensor(0, N, 0, 1), NULL), session_set("y", y, NULL)), NRT_SUCCESS);
+    expect_floats(y, N, 1, 1);
+    EXPECT_NRT(nrt_unload(model), NRT_SUCCESS);
+    EXPECT_NRT(glia_rt_load_file(path, 0, &model), NRT_INVALID);
+    EXPECT_SAYS(path);
+    EXPECT_NRT(glia_rt_load_file("/tmp", 0, &model), NRT_FAILURE);      // no regular file
+    session_end();
+}
+
+// bf16 has seven bits behind the point: 1 + 2^-9 lies a quarter of the way to the next number.
+static void rounded(const char *enable, const char *seed, int executions, uint16_t *out)
+{
+    session_begin("NEURON_LOGICAL_NC_CONFIG=1", enable, seed, NULL);
+    nrt_model_t *model = session_load(neff_round(), 0);
+    nrt_tensor_t *a = session_tensor(0, N, 1 + 0x1p-9f, 0), *y = session_tensor(0, N / 2, 0, 0);
+    nrt_tensor_set_t *in = session_set("a", a, NULL), *outs = session_set("y", y, NULL);
+    for (int k = 0; k < executions; k++) EXPECT_NRT(nrt_execute(model, in, outs), NRT_SUCCESS);
+    EXPECT_NRT(nrt_tensor_read(y, out, 0, N * 2), NRT_SUCCESS);
+    session_end();
+}
+
+TEST(execute, stochastic_rounding_is_switched_and_seeded_by_the_environment)
+{
+    static uint16_t plain[N], first[N], again[N], other[N], second[N];
+    rounded("NEURON_RT_STOCHASTIC_ROUNDING_EN=0", NULL, 1, plain);
+    rounded("NEURON_RT_STOCHASTIC_ROUNDING_EN=1", "NEURON_RT_STOCHASTIC_ROUNDING_SEED=7", 1, first);
+    rounded("NEURON_RT_STOCHASTIC_ROUNDING_EN=1", "NEURON_RT_STOCHASTIC_ROUNDING_SEED=7", 1, again);
+    rounded("NEURON_RT_STOCHASTIC_ROUNDING_EN=1", "NEURON_RT_STOCHASTIC_ROUNDING_SEED=8", 1, other);
+    rounded("NEURON_RT_STOCHASTIC_ROUNDING_EN=1", "NEURON_RT_STOCHASTIC_ROUNDING_SEED=7", 2, second);
+    int up = 0;
+    for (int k = 0; k < N; k++) {
+        EXPECT_EQ_HEX(plain[k], 0x3f80);
+        EXPECT(first[k] == 0x3f80 || first[k] == 0x3f81);
+        up += first[k] == 0x3f81;
+    }
+    EXPECT(up > N / 4 - 80 && up < N / 4 + 80);      // five standard deviations of 13.9
+    EXPECT(!memcmp(first, again, sizeof first));
+    EXPECT(memcmp(first, other, sizeof first) && memcmp(first, second, sizeof first));
 }
 
 TEST(execute, every_problem_of_the_sets_is_named)

@@ -103,6 +103,70 @@ TEST(threads, two_cores_want_a_weight_in_different_layouts)
     session_end();
 }
 
+// w[k, m] = (k + 2 m) mod 8 + first, x[k, n] = k mod 4 - n mod 2: sums that fp32 holds exactly.
+static float product_of(int m, int n, float first)
+{
+    float sum = 0;
+    for (int k = 0; k < 128; k++) sum += ((float)((k + 2 * m) % 8) + first) * (float)(k % 4 - n % 2);
+    return sum;
+}
+
+static bool is_product(const float *y)
+{
+    for (float first = 0; first < 4; first++) {
+        bool equal = true;
+        for (int m = 0; m < 128 && equal; m++)
+            for (int n = 0; n < 64 && equal; n++) equal = y[m * 64 + n] == product_of(m, n, first);
+        if (equal) return true;
+    }
+    return false;
+}
+
+static void *execute_product(void *context)
+{
+    worker *w = context;
+    float *got = glia_alloc(128 * 64 * 4);
+    for (int k = 0; k < ROUNDS / 2; k++) {
+        w->failures += nrt_execute(w->model, w->in, w->out) != NRT_SUCCESS;
+        w->failures += nrt_tensor_read(w->y, got, 0, 128 * 64 * 4) != NRT_SUCCESS;
+        w->failures += !is_product(got);
+    }
+    glia_free(got);
+    return NULL;
+}
+
+static void fill_product_weight(nrt_tensor_t *w, float first)
+{
+    float *values = glia_alloc(128 * 128 * 4);
+    for (int k = 0; k < 128; k++)
+        for (int m = 0; m < 128; m++) values[k * 128 + m] = (float)((k + 2 * m) % 8) + first;
+    EXPECT_NRT(nrt_tensor_write(w, values, 0, 128 * 128 * 4), NRT_SUCCESS);
+    glia_free(values);
+}
+
+// The packed forms that dev makes of a weight hang on it too, and both cores use them.
+TEST(threads, two_cores_multiply_by_one_weight_that_is_rewritten)
+{
+    session_begin("NEURON_LOGICAL_NC_CONFIG=1", NULL);
+    nrt_tensor_t *w = session_tensor(0, 128 * 128, 0, 0), *x = session_tensor(0, 128 * 64, 0, 0);
+    float *values = glia_alloc(128 * 64 * 4);
+    for (int k = 0; k < 128; k++)
+        for (int n = 0; n < 64; n++) values[k * 64 + n] = (float)(k % 4 - n % 2);
+    EXPECT_NRT(nrt_tensor_write(x, values, 0, 128 * 64 * 4), NRT_SUCCESS);
+    glia_free(values);
+    fill_product_weight(w, 0);
+    nrt_tensor_set_t *in = session_set("w", w, "x", x, NULL);
+    worker workers[2];
+    for (int c = 0; c < 2; c++) {
+        workers[c] = (worker){ .model = session_load(neff_product(), c), .y = session_tensor(c, 128 * 64, 0, 0), .in = in };
+        workers[c].out = session_set("y", workers[c].y, NULL);
+        start(&workers[c], execute_product);
+    }
+    for (int k = 0; k < 3 * ROUNDS; k++) fill_product_weight(w, (float)(k % 4));
+    for (int c = 0; c < 2; c++) join(&workers[c]);
+    session_end();
+}
+
 static void *accumulate(void *context)
 {
     worker *w = context;
