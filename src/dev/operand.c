@@ -95,8 +95,9 @@ glia_status dev_resolve(dev_exec *x, int slot)
         if (shadow) shadow += row;
     }
     int64_t lo, hi;
-    const bool wraps = __builtin_add_overflow(at, shape->lo, &lo) | __builtin_add_overflow(at, shape->hi, &hi);
-    if (!shape->empty && (wraps || lo < 0 || (uint64_t)hi > bound)) return out_of_bounds(x, slot, at, lo, hi, bound);
+    const bool lo_wraps = __builtin_add_overflow(at, shape->lo, &lo);
+    const bool hi_wraps = __builtin_add_overflow(at, shape->hi, &hi);
+    if (!shape->empty && (lo_wraps || hi_wraps || lo < 0 || (uint64_t)hi > bound)) return out_of_bounds(x, slot, at, lo, hi, bound);
     a->base = memory + at;
     a->shadow = shadow && x->options->shadow ? shadow + at : NULL;
     return GLIA_OK;
