@@ -54,7 +54,7 @@ static const function functions[] = {
     {"softplus", num_softplus, ref_softplus, -INFINITY, INFINITY, 1.7},
     {"arctan", num_arctan, atan, -INFINITY, INFINITY, 1.4},
     {"rsqrt", num_rsqrt, ref_rsqrt, 0, INFINITY, 1.5},
-    {"gelu", num_gelu, ref_gelu, -INFINITY, INFINITY, 1.8},
+    {"gelu", num_gelu, ref_gelu, -INFINITY, INFINITY, 2},
     {"gelu_tanh", num_gelu_tanh, ref_gelu_tanh, -INFINITY, INFINITY, 2},
     {"silu", num_silu, ref_silu, -INFINITY, INFINITY, 2},
 };
