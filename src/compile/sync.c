@@ -41,6 +41,7 @@ typedef struct walker {
     known engine[ISA_ENGINE_COUNT];
     VEC(known) start[ISA_LANES];    // by lane and seq - 1: what its issuer knew
     int32_t count[ISA_LANES];       // completions so far
+    int32_t skipped[ISA_LANES];     // completions of calls that were not walked (see may_skip)
     int32_t floor;                  // seq on POOL of the last barrier, 0 if none
     int32_t ***needs;               // [function][insn] -> int32[ISA_LANES] or NULL
 } walker;
@@ -250,7 +251,7 @@ static void step(walker *w, uint32_t function, uint32_t at, const binding *binds
             *slot = ARENA_ARRAY(w->arena, int32_t, ISA_LANES);
             for (int y = 0; y < ISA_LANES; y++) (*slot)[y] = NO_NEED;
         }
-        const int32_t relative = waits[x] - base[x];
+        const int32_t relative = waits[x] + w->skipped[x] - base[x];
         if (relative > (*slot)[x]) (*slot)[x] = relative;
     }
     known mine = w->engine[i->engine];
@@ -274,12 +275,60 @@ static bool signals(const isa_insn *i)
     return !isa_is_control((isa_op)i->op);
 }
 
+// Calls of one body in a row, as a stack of equal layers makes: after the first WALKED, all but the last are alike, so
+// they need not be walked. A call is alike when what it shares with others (tensors that are written) it shares with
+// its neighbours only, or with all.
+enum { WALKED = 3 };
+
+static bool same_callee(const isa_function *f, const uint32_t *calls, uint32_t a, uint32_t b)
+{
+    return isa_operand_of(f, &f->insns.items[calls[a]], 0)->offset == isa_operand_of(f, &f->insns.items[calls[b]], 0)->offset;
+}
+
+// Marks in `skip` (by instruction) the calls of `f` that may be left out.
+static void find_skips(const walker *w, const isa_function *f, const binding *binds, uint8_t *skip)
+{
+    const isa_core *c = &w->p->cores[w->core];
+    uint32_t *calls = glia_alloc((f->insns.count + 1) * sizeof *calls), n = 0;
+    for (uint32_t k = 0; k < f->insns.count; k++)
+        if (f->insns.items[k].op == ISA_call) calls[n++] = k;
+    // By tensor: the first and last call that touches it.
+    uint32_t *low = glia_alloc((w->p->tensors.count + 1) * sizeof *low), *high = glia_alloc((w->p->tensors.count + 1) * sizeof *high);
+    for (uint32_t t = 0; t < w->p->tensors.count; t++) low[t] = UINT32_MAX;
+    for (uint32_t k = 0; k < n; k++) {
+        const isa_table *t = &c->tables.items[isa_operand_of(f, &f->insns.items[calls[k]], 1)->offset];
+        const isa_binding *row = &t->items[(uint64_t)isa_operand_of(f, &f->insns.items[calls[k]], 2)->offset * t->formals];
+        for (uint32_t x = 0; x < t->formals; x++) {
+            const uint32_t tensor = storage_of(w->p, binds[row[x].slot].tensor);
+            if (low[tensor] == UINT32_MAX) low[tensor] = k;
+            high[tensor] = k;
+        }
+    }
+    for (uint32_t k = WALKED; k + 1 < n; k++) {
+        bool alike = calls[k] - calls[k - 1] == 1 && calls[k + 1] - calls[k] == 1;      // nothing between them
+        for (uint32_t j = 1; j <= WALKED && alike; j++) alike = same_callee(f, calls, k, k - j);
+        alike = alike && same_callee(f, calls, k, k + 1);
+        const isa_table *t = &c->tables.items[isa_operand_of(f, &f->insns.items[calls[k]], 1)->offset];
+        const isa_binding *row = &t->items[(uint64_t)isa_operand_of(f, &f->insns.items[calls[k]], 2)->offset * t->formals];
+        for (uint32_t x = 0; x < t->formals && alike; x++) {
+            const uint32_t tensor = storage_of(w->p, binds[row[x].slot].tensor);
+            if (w->written[tensor]) alike = high[tensor] - low[tensor] <= 1 || (low[tensor] <= 1 && high[tensor] + 2 >= n);
+        }
+        skip[calls[k]] = alike;
+    }
+    glia_free(calls);
+    glia_free(low);
+    glia_free(high);
+}
+
 static void walk(walker *w, uint32_t function, const binding *binds)
 {
     const isa_core *c = &w->p->cores[w->core];
     const isa_function *f = c->functions.items[function];
-    int32_t base[ISA_LANES];
-    memcpy(base, w->count, sizeof base);
+    int32_t base[ISA_LANES], before[ISA_LANES];
+    for (int x = 0; x < ISA_LANES; x++) base[x] = w->count[x] + w->skipped[x];
+    uint8_t *skip = glia_alloc(f->insns.count + 1);
+    find_skips(w, f, binds, skip);
     for (uint32_t k = 0; k < f->insns.count; k++) {
         const isa_insn *i = &f->insns.items[k];
         if (i->op != ISA_call) {
@@ -287,6 +336,11 @@ static void walk(walker *w, uint32_t function, const binding *binds)
             step(w, function, k, binds, base);
             continue;
         }
+        if (skip[k]) {
+            for (int x = 0; x < ISA_LANES; x++) w->skipped[x] += w->count[x] - before[x];
+            continue;
+        }
+        memcpy(before, w->count, sizeof before);
         const uint32_t callee = (uint32_t)isa_operand_of(f, i, 0)->offset;
         const isa_table *t = &c->tables.items[isa_operand_of(f, i, 1)->offset];
         const isa_binding *row = &t->items[(uint64_t)isa_operand_of(f, i, 2)->offset * t->formals];
@@ -301,6 +355,7 @@ static void walk(walker *w, uint32_t function, const binding *binds)
         walk(w, callee, inner);
         glia_free(inner);
     }
+    glia_free(skip);
 }
 
 // ---- the whole -----------------------------------------------------------------------------------------------------
