@@ -103,5 +103,6 @@ int main(int argc, char **argv)
     }
     if (list) return 0;
     printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
+    fflush(stdout);     // a leak report ends the program without doing so
     return failed ? 1 : 0;
 }
