@@ -86,25 +86,36 @@ static void count_instruction(sim_insn *i)
     }
 }
 
-// Ports and banks that engines share. `fast` is what the cost says: fewer cycles than elements.
-static void find_ports(const isa_function *f, sim_insn *i, const isa_cost *cost)
+// PSUM banks of an operand.
+static uint16_t banks_of(const isa_operand *o)
 {
+    int64_t lo, hi;
+    if (o->term_count || !isa_operand_range(o, &lo, &hi)) return (1u << ISA_PSUM_BANKS) - 1;
+    uint16_t banks = 0;
+    for (int bank = 0; bank < ISA_PSUM_BANKS; bank++)
+        if (lo < (bank + 1) * ISA_PSUM_BANK_BYTES && hi > bank * ISA_PSUM_BANK_BYTES) banks |= (uint16_t)(1u << bank);
+    return banks;
+}
+
+// Ports and banks that engines share: on generation 2 all of PSUM between DVE and ACT and all of SBUF between DVE and
+// POOL; later a PSUM bank between DVE and ACT, and POOL's bus with the fast modes of DVE, which are recognised by their
+// cost: fewer cycles than elements.
+static void find_ports(const sim *s, const isa_function *f, sim_insn *i, const isa_cost *cost)
+{
+    bool psum = false, sbuf = false;
+    uint16_t banks = 0;
     for (int k = 0; k < i->insn->operand_count; k++) {
         const isa_operand *o = isa_operand_of(f, i->insn, k);
-        if (o->space == ISA_SBUF) i->uses |= SIM_USES_SBUF;
+        sbuf |= o->space == ISA_SBUF;
         if (o->space != ISA_PSUM) continue;
-        i->uses |= SIM_USES_PSUM;
-        int64_t lo, hi;
-        if (o->term_count || !isa_operand_range(o, &lo, &hi)) {
-            i->banks = 0xff;
-            continue;
-        }
-        for (int bank = 0; bank < ISA_PSUM_BANKS; bank++)
-            if (lo < (bank + 1) * ISA_PSUM_BANK_BYTES && hi > bank * ISA_PSUM_BANK_BYTES) i->banks |= (uint8_t)(1u << bank);
+        psum = true;
+        banks |= banks_of(o);
     }
+    if (psum && s->exclusive_psum) i->ports_used |= 1;
+    if (psum && s->banked_psum) i->ports_used |= banks;
     const double n = (double)isa_operand_free(isa_operand_of(f, i->insn, i->insn->operand_count > 1 ? 1 : 0));
-    const bool fast = i->engine == ISA_DVE && !(i->uses & SIM_USES_PSUM) && (double)cost->cycles < n;
-    if (fast || (i->engine == ISA_POOL && (i->uses & SIM_USES_SBUF))) i->uses |= SIM_USES_POOL_BUS;
+    const bool fast = i->engine == ISA_DVE && !psum && (double)cost->cycles < n;
+    if (sbuf && (s->exclusive_sbuf || (s->shared_bus && (fast || i->engine == ISA_POOL)))) i->ports_used |= 1u << SIM_PORT_SBUF;
 }
 
 static uint8_t assumption_of(const sim_insn *i)
@@ -168,6 +179,6 @@ glia_status sim_cost_insn(sim *s, uint32_t core, const isa_function *f, sim_insn
     count_traffic(i, &cost);
     count_instruction(i);
     if (i->op == ISA_matmul || i->op == ISA_transpose) count_pe(s, f, i, &cost);
-    if (!i->sequencer && !dma && i->engine != ISA_PE) find_ports(f, i, &cost);
+    if (!i->sequencer && !dma && i->engine != ISA_PE) find_ports(s, f, i, &cost);
     return GLIA_OK;
 }

@@ -3,9 +3,12 @@
 //
 // A transfer joins its ring when it is triggered and its fixed latency is over; each engine keeps the order of a ring
 // and is shared evenly by the rings that have something for it (packets of rings alternate; a fluid share is that
-// without its ripple, and loses no time). On generations with service classes the best class present takes all. The
-// work of a transfer on an engine is time on an engine of its own, so what is shared is time. When all engines of all
-// cores at the stack together ask for more than its bandwidth, all that touch HBM slow down alike.
+// without its ripple, and loses no time). On generations with service classes the best class present takes all.
+//
+// The work of a transfer on an engine is the time that it takes when it has the engine for itself: what the engine
+// needs, or what its even part of the HBM stack needs, whichever is longer (loads.c). So one ring's transfers take a
+// time of their own whatever other engines do, which keeps one ring monotone, and the stack is never exceeded. The
+// stack is shared by the cores that have transfers at work: there are two paces, alone and with the other core.
 //
 // Speeds are integers (a share of 2^20) and are set anew whenever a transfer begins or ends somewhere; between such
 // moments progress is linear and exact.
@@ -76,12 +79,12 @@ static void finish_class(sim *s, sim_core *c, uint32_t core, sim_ring *r, uint32
 {
     const uint32_t t = r->queue.items[r->at[k]];
     sim_transfer *x = &c->transfers.items[t];
-    const int64_t load = x->insn->loads[k].time;
+    const int64_t load = x->insn->loads[k].time[s->pace];
     if (load) {
         set_active(c, r, k, x->insn, false);
         const bool queued = r->since[k] > x->arrival && r->node[k] != UINT32_MAX;
         sim_node end = { .time = s->now, .insn = x->insn, .before = queued ? r->node[k] : x->node, .is_end = true };
-        if (x->held) {
+        if (x->insn->loads[k].held[s->pace]) {
             end.key[0] = SIM_ASSUME_HBM;
             end.part[0] = (int64_t)((double)(s->now - r->since[k]) * (1 - hw_value(s->chip->hbm_stream_efficiency)));
         }
@@ -96,7 +99,7 @@ static void begin_next(sim *s, sim_core *c, uint32_t core, sim_ring *r, uint32_t
 {
     while (r->at[k] < r->queue.count) {
         sim_transfer *x = transfer_at(c, r, r->at[k]);
-        const int64_t load = x->insn->loads[k].time;
+        const int64_t load = x->insn->loads[k].time[s->pace];
         if (load) {
             r->left[k] = load << SIM_RATE_BITS;
             r->since[k] = s->now;
@@ -134,67 +137,45 @@ static uint8_t best_class(const sim_core *c, uint32_t k)
     return best;
 }
 
-// Shares of each engine; the HBM bytes per 2^20 ps that they make, rounded up so that the stack is never exceeded.
-static int64_t share_engines(sim_core *c)
+static void share_engine(sim *s, sim_core *c, uint32_t k)
 {
-    int64_t asked = 0;
-    for (uint32_t k = 0; k < c->class_count; k++) {
-        const uint8_t best = best_class(c, k);
-        uint32_t n = 0;
-        for (uint32_t q = 0; q < ISA_QUEUES; q++)
-            n += c->rings[q].active[k] && transfer_at(c, &c->rings[q], c->rings[q].at[k])->insn->priority == best;
-        for (uint32_t q = 0; q < ISA_QUEUES; q++) {
-            sim_ring *r = &c->rings[q];
-            if (!r->active[k]) continue;
-            const sim_insn *i = transfer_at(c, r, r->at[k])->insn;
-            r->speed[k] = i->priority == best ? ONE / n : 0;
-            const sim_load *l = &i->loads[k];
-            if (l->hbm && r->speed[k])
-                asked += (int64_t)(((__int128)l->hbm * r->speed[k] + l->time - 1) / l->time);
-        }
+    const uint8_t best = best_class(c, k);
+    int64_t n = 0;
+    for (uint32_t q = 0; q < ISA_QUEUES; q++)
+        n += c->rings[q].active[k] && transfer_at(c, &c->rings[q], c->rings[q].at[k])->insn->priority == best;
+    for (uint32_t q = 0; q < ISA_QUEUES; q++) {
+        sim_ring *r = &c->rings[q];
+        if (!r->active[k]) continue;
+        r->speed[k] = transfer_at(c, r, r->at[k])->insn->priority == best ? ONE / n : 0;
+        if (!r->speed[k]) continue;
+        const int64_t end = s->now + (r->left[k] + r->speed[k] - 1) / r->speed[k];
+        if (end < s->dma_next) s->dma_next = end;
     }
-    return asked;
 }
 
-static void slow_hbm(sim *s, sim_core *c, int64_t asked)
+// The other core has begun or stopped: what is under way changes its pace for the rest of its way.
+static void change_pace(sim_core *c, uint32_t from, uint32_t to)
 {
-    for (uint32_t k = 0; k < c->class_count; k++) {
-        for (uint32_t q = 0; q < ISA_QUEUES; q++) {
-            sim_ring *r = &c->rings[q];
-            if (!r->active[k] || !r->speed[k]) continue;
-            sim_transfer *x = transfer_at(c, r, r->at[k]);
-            if (!x->insn->loads[k].hbm) continue;
-            const int64_t slow = (int64_t)((__int128)r->speed[k] * s->hbm_capacity / asked);
-            r->speed[k] = slow > 0 ? slow : 1;
-            x->held = true;
+    for (uint32_t q = 0; q < ISA_QUEUES; q++) {
+        sim_ring *r = &c->rings[q];
+        for (uint32_t k = 0; k < c->class_count; k++) {
+            if (!r->active[k]) continue;
+            const sim_load *l = &transfer_at(c, r, r->at[k])->insn->loads[k];
+            r->left[k] = (int64_t)(((__int128)r->left[k] * l->time[to] + l->time[from] - 1) / l->time[from]);
         }
     }
-    c->dma_held = true;
 }
 
 void sim_dma_plan(sim *s)
 {
-    int64_t asked = 0;
-    for (uint32_t core = 0; core < s->core_count; core++) {
-        s->cores[core].dma_held = false;
-        if (s->cores[core].dma_active) asked += share_engines(&s->cores[core]);
-    }
-    if (asked > s->hbm_capacity)
-        for (uint32_t core = 0; core < s->core_count; core++)
-            if (s->cores[core].dma_active) slow_hbm(s, &s->cores[core], asked);
+    uint32_t active = 0;
+    for (uint32_t core = 0; core < s->core_count; core++) active += s->cores[core].dma_active != 0;
+    const uint32_t pace = active > 1 ? 1 : 0;
+    for (uint32_t core = 0; core < s->core_count && pace != s->pace; core++) change_pace(&s->cores[core], s->pace, pace);
+    s->pace = pace;
     s->dma_next = SIM_NEVER;
-    for (uint32_t core = 0; core < s->core_count; core++) {
-        const sim_core *c = &s->cores[core];
-        if (!c->dma_active) continue;
-        for (uint32_t k = 0; k < c->class_count; k++) {
-            for (uint32_t q = 0; q < ISA_QUEUES; q++) {
-                const sim_ring *r = &c->rings[q];
-                if (!r->active[k] || !r->speed[k]) continue;
-                const int64_t end = s->now + (r->left[k] + r->speed[k] - 1) / r->speed[k];
-                if (end < s->dma_next) s->dma_next = end;
-            }
-        }
-    }
+    for (uint32_t core = 0; core < s->core_count; core++)
+        for (uint32_t k = 0; k < s->cores[core].class_count && s->cores[core].dma_active; k++) share_engine(s, &s->cores[core], k);
 }
 
 // ---- time ----------------------------------------------------------------------------------------------------------
@@ -205,7 +186,6 @@ static void count_time(sim_core *c, int64_t passed)
     int64_t *const by[ISA_DGE_COUNT] = { &c->counters.static_active, &c->counters.swdge_active, &c->counters.hwdge_active };
     for (int d = 0; d < ISA_DGE_COUNT; d++)
         if (c->dma_active_by[d]) *by[d] += passed;
-    if (c->dma_held) c->counters.hbm_limited += passed;
 }
 
 void sim_dma_advance(sim *s, int64_t time)
@@ -216,9 +196,15 @@ void sim_dma_advance(sim *s, int64_t time)
         sim_core *c = &s->cores[core];
         if (!c->dma_active) continue;
         count_time(c, passed);
+        bool held = false;
         for (uint32_t k = 0; k < c->class_count; k++)
-            for (uint32_t q = 0; q < ISA_QUEUES; q++)
-                if (c->rings[q].active[k]) c->rings[q].left[k] -= c->rings[q].speed[k] * passed;
+            for (uint32_t q = 0; q < ISA_QUEUES; q++) {
+                sim_ring *r = &c->rings[q];
+                if (!r->active[k]) continue;
+                r->left[k] -= r->speed[k] * passed;
+                held |= transfer_at(c, r, r->at[k])->insn->loads[k].held[s->pace];
+            }
+        if (held) c->counters.hbm_limited += passed;
     }
     if (time < s->dma_next) return;
     for (uint32_t core = 0; core < s->core_count; core++) {

@@ -70,7 +70,6 @@ void sim_engine_init(sim *s, uint32_t core, uint32_t engine)
     e->id = (uint8_t)engine;
     e->count = ARENA_ARRAY(s->arena, int64_t, c->semaphore_count + 1);
     e->node = UINT32_MAX;
-    e->held_since = SIM_NEVER;
     push_frame(c, e, (sim_frame){ .control = UINT32_MAX, .is_base = true, .count = 1 });
 }
 
@@ -203,20 +202,36 @@ static void control_step(sim *s, sim_core *c, sim_engine *e, const sim_step *ste
 
 // ---- waiting -------------------------------------------------------------------------------------------------------
 
-static int64_t *wait_counter(sim_core *c, uint8_t engine)
+static int64_t *wait_counter(sim_core *c, const sim_engine *e)
 {
+    if (e->state == SIM_BLOCKED && e->blocked_sem >= c->named_semaphores) return &c->counters.port_wait;
     int64_t *const of[ISA_ENGINE_COUNT] = { &c->counters.pe_wait, &c->counters.act_wait, &c->counters.dve_wait,
                                             &c->counters.pool_wait, &c->counters.sp_wait };
-    return of[engine];
+    return of[e->id];
 }
 
-// When the semaphore first reached `value`, as far back as it is remembered (longer ago makes no difference).
+// Counts what engines have waited so far, so that counters are up to date in the middle of a wait.
+void sim_count_waits(sim *s)
+{
+    for (uint32_t core = 0; core < s->core_count; core++) {
+        for (uint32_t n = 0; n < ISA_ENGINE_COUNT; n++) {
+            sim_engine *e = &s->cores[core].engines[n];
+            if (e->state != SIM_BLOCKED && e->state != SIM_AT_BARRIER) continue;
+            *wait_counter(&s->cores[core], e) += s->now - e->blocked_since;
+            e->blocked_since = s->now;
+        }
+    }
+}
+
+// When the semaphore reached `value`, as far back as it is remembered (longer ago makes no difference); NULL if it had
+// it from the start.
 static const sim_update *crossing(const sim_semaphore *sem, int64_t value)
 {
     const sim_update *found = NULL;
     for (uint32_t k = 0; k < SIM_HISTORY; k++) {
         const sim_update *u = &sem->history[(sem->head + SIM_HISTORY - k) % SIM_HISTORY];
-        if (u->node == UINT32_MAX || u->value < value) break;
+        if (u->node == UINT32_MAX) return value <= 0 ? NULL : found;
+        if (u->value < value) break;
         found = u;
     }
     return found;
@@ -230,6 +245,15 @@ static void bind_later(binding *b, int64_t time, uint32_t node, sim_assume key, 
 
 typedef enum outcome { GO, LATER, HELD } outcome;
 
+static void hold(sim *s, sim_core *c, sim_engine *e, uint16_t sem, int64_t value)
+{
+    c->semaphores[sem].waiters |= (uint8_t)(1u << e->id);
+    e->state = SIM_BLOCKED;
+    e->blocked_sem = sem;
+    e->blocked_value = value;
+    e->blocked_since = s->now;
+}
+
 // GO: all semaphores of `i` hold and the engine has seen them. LATER: at *when. HELD: one does not hold yet.
 static outcome check_waits(sim *s, sim_core *c, sim_engine *e, const sim_insn *i, binding *b, int64_t *when)
 {
@@ -240,11 +264,7 @@ static outcome check_waits(sim *s, sim_core *c, sim_engine *e, const sim_insn *i
         const int64_t value = w->value + (w->relative ? base[w->sem] : 0);
         sim_semaphore *sem = &c->semaphores[w->sem];
         if (sem->value < value) {
-            sem->waiters |= (uint8_t)(1u << e->id);
-            e->state = SIM_BLOCKED;
-            e->blocked_sem = w->sem;
-            e->blocked_value = value;
-            e->blocked_since = s->now;
+            hold(s, c, e, w->sem, value);
             return HELD;
         }
         const sim_update *u = crossing(sem, value);
@@ -257,50 +277,26 @@ static outcome check_waits(sim *s, sim_core *c, sim_engine *e, const sim_insn *i
 
 // ---- ports ---------------------------------------------------------------------------------------------------------
 
-// The engine that shares `port` with this one, or -1.
-static int psum_rival(const sim *s, const sim_insn *i)
+// Ports and banks that two engines share are taken in program order (streams.c): GO when every earlier user is through.
+static outcome check_ports(sim *s, sim_core *c, sim_engine *e, const sim_step *step, binding *b)
 {
-    if (!(i->uses & SIM_USES_PSUM) || !(s->exclusive_psum || s->banked_psum)) return -1;
-    return i->engine == ISA_DVE ? ISA_ACT : i->engine == ISA_ACT ? ISA_DVE : -1;
-}
-
-static int sbuf_rival(const sim *s, const sim_insn *i)
-{
-    const int rival = i->engine == ISA_DVE ? ISA_POOL : i->engine == ISA_POOL ? ISA_DVE : -1;
-    if (s->exclusive_sbuf && (i->uses & SIM_USES_SBUF)) return rival;
-    if (s->shared_bus && (i->uses & SIM_USES_POOL_BUS)) return rival;
-    return -1;
-}
-
-static int64_t ports_free(const sim *s, const sim_core *c, const sim_insn *i, uint32_t *holder)
-{
-    int64_t free = 0;
-    const int psum = psum_rival(s, i), sbuf = sbuf_rival(s, i);
-    if (psum >= 0) {
-        if (s->exclusive_psum) free = c->psum_free[psum];
-        else
-            for (int bank = 0; bank < ISA_PSUM_BANKS; bank++)
-                if ((i->banks >> bank & 1) && c->bank_free[psum][bank] > free) free = c->bank_free[psum][bank];
-        *holder = c->port_node[psum];
-    }
-    if (sbuf >= 0) {
-        const int64_t until = s->exclusive_sbuf ? c->sbuf_free[sbuf] : c->bus_free[sbuf];
-        if (until > free) {
-            free = until;
-            *holder = c->port_node[sbuf];
+    for (uint32_t k = 0; k < step->ports.count; k++) {
+        const sim_delta *d = &c->deltas.items[step->ports.first + k];
+        const int64_t value = e->count[d->sem] + d->value;
+        if (c->semaphores[d->sem].value < value) {
+            hold(s, c, e, d->sem, value);
+            return HELD;
         }
+        const sim_update *u = crossing(&c->semaphores[d->sem], value);
+        if (u) bind_later(b, u->time, u->node, SIM_ASSUME_NONE, 0);
     }
-    return free;
+    return GO;
 }
 
-static void hold_ports(sim_core *c, const sim_insn *i, int64_t until, uint32_t node)
+static void release_ports(sim *s, const sim_insn *i, uint32_t node, int64_t time)
 {
-    if (i->uses & SIM_USES_PSUM) c->psum_free[i->engine] = until;
-    if (i->uses & SIM_USES_SBUF) c->sbuf_free[i->engine] = until;
-    if (i->uses & SIM_USES_POOL_BUS) c->bus_free[i->engine] = until;
-    for (int bank = 0; bank < ISA_PSUM_BANKS; bank++)
-        if (i->banks >> bank & 1) c->bank_free[i->engine][bank] = until;
-    c->port_node[i->engine] = node;
+    if (i->ports.count)
+        sim_push(s, (sim_event){ .time = time, .kind = SIM_EVENT_PORTS, .core = i->core, .insn = i, .node = node }, SIM_PRIO_UPDATE);
 }
 
 // ---- executing -----------------------------------------------------------------------------------------------------
@@ -425,15 +421,11 @@ static void start_pe(sim *s, sim_core *c, sim_engine *e, const sim_insn *i, bind
 
 static void start_stream(sim *s, sim_core *c, sim_engine *e, const sim_insn *i, binding b)
 {
-    if (e->held_since != SIM_NEVER) {
-        c->counters.port_wait += s->now - e->held_since;
-        e->held_since = SIM_NEVER;
-    }
     const uint32_t node = add_node(s, e, i, s->now, b);
     const int64_t end = s->now + i->interval + i->latency;
     e->free = s->now;
     e->data_free = s->now + i->interval;
-    hold_ports(c, i, s->now + i->interval, node);
+    release_ports(s, i, node, s->now + i->interval);
     remember(e, i, end, node);
     count_active(s, c, e, s->now, end);
     finish_at(s, i, end, node);
@@ -495,7 +487,7 @@ static void arrive_at_barrier(sim *s, sim_core *c, sim_engine *e, const sim_insn
     sim_core *peer_core = &s->cores[other];
     sim_engine *peer = &peer_core->engines[s->barrier_engine[other][id] - 1];
     s->barrier_engine[other][id] = 0;
-    *wait_counter(peer_core, peer->id) += s->now - peer->blocked_since;
+    *wait_counter(peer_core, peer) += s->now - peer->blocked_since;
     peer->state = SIM_RUNNING;
     peer->node = node;
     peer->free = peer->data_free = e->free = e->data_free = s->now + i->interval;
@@ -527,19 +519,7 @@ static int64_t results_ready(const sim_core *c, const sim_engine *e, const sim_i
     return ready;
 }
 
-// Ports are granted in turn: who finds one free while its rival has been held lets the rival go first, once.
-static bool yields(sim *s, const sim_core *c, sim_engine *e, const sim_insn *i)
-{
-    const int rivals[2] = { psum_rival(s, i), sbuf_rival(s, i) };
-    for (int k = 0; k < 2; k++) {
-        if (rivals[k] < 0 || c->engines[rivals[k]].held_since >= s->now || e->yielded_at == s->now) continue;
-        e->yielded_at = s->now;
-        return true;
-    }
-    return false;
-}
-
-static outcome try_compute(sim *s, sim_core *c, sim_engine *e, const sim_insn *i, binding b, int64_t *when)
+static outcome try_compute(sim *s, sim_core *c, sim_engine *e, const sim_step *step, const sim_insn *i, binding b, int64_t *when)
 {
     if (e->data_free > s->now) return retry(when, e->data_free);
     if (e->data_free >= b.time) {
@@ -557,20 +537,14 @@ static outcome try_compute(sim *s, sim_core *c, sim_engine *e, const sim_insn *i
         e->data_free = s->now + s->table_ps;
         return retry(when, e->data_free);
     }
-    uint32_t holder = UINT32_MAX;
-    const int64_t free = ports_free(s, c, i, &holder);
-    if (free <= s->now && yields(s, c, e, i)) return retry(when, s->now);
-    if (free > s->now) {
-        if (e->held_since == SIM_NEVER) e->held_since = s->now;
-        return retry(when, free);
-    }
-    if (e->held_since != SIM_NEVER) bind_later(&b, free, holder, SIM_ASSUME_NONE, 0);
+    if (check_ports(s, c, e, step, &b) == HELD) return HELD;
     start_stream(s, c, e, i, b);
     return GO;
 }
 
-static outcome try_insn(sim *s, sim_core *c, sim_engine *e, const sim_insn *i, int64_t *when)
+static outcome try_insn(sim *s, sim_core *c, sim_engine *e, const sim_step *step, int64_t *when)
 {
+    const sim_insn *i = &c->insns.items[step->item];
     binding b = in_order(e, e->free);
     if (e->control_time) b.key[0] = SIM_ASSUME_NONE;
     *when = 0;
@@ -586,7 +560,7 @@ static outcome try_insn(sim *s, sim_core *c, sim_engine *e, const sim_insn *i, i
     } else if (i->sequencer) start_sequencer(s, c, e, i, b);
     else if (i->op == ISA_matmul || i->op == ISA_transpose) start_pe(s, c, e, i, b);
     else {
-        const outcome o = try_compute(s, c, e, i, b, when);
+        const outcome o = try_compute(s, c, e, step, i, b, when);
         if (o != GO) return o;
     }
     count_work(c, i);
@@ -609,7 +583,7 @@ void sim_engine_attempt(sim *s, uint32_t core, uint32_t engine)
             continue;
         }
         int64_t when;
-        const outcome o = try_insn(s, c, e, &c->insns.items[step->item], &when);
+        const outcome o = try_insn(s, c, e, step, &when);
         if (o == LATER) {
             sim_wake(s, core, engine, when);
             return;
@@ -629,14 +603,14 @@ static void raise_semaphore(sim *s, sim_core *c, uint32_t core, const sim_delta 
         sim_engine *e = &c->engines[n];
         if (!(sem->waiters >> n & 1) || sem->value < e->blocked_value) continue;
         sem->waiters &= (uint8_t)~(1u << n);
+        *wait_counter(c, e) += s->now - e->blocked_since;
         e->state = SIM_RUNNING;
-        *wait_counter(c, e->id) += s->now - e->blocked_since;
-        sim_wake(s, core, n, s->now + s->semaphore_ps[n]);
+        sim_wake(s, core, n, s->now + (d->sem < c->named_semaphores ? s->semaphore_ps[n] : 0));
     }
 }
 
-void sim_fire(sim *s, uint32_t core, const sim_insn *i, uint32_t node)
+void sim_fire(sim *s, uint32_t core, sim_range updates, uint32_t node)
 {
     sim_core *c = &s->cores[core];
-    for (uint32_t k = 0; k < i->updates.count; k++) raise_semaphore(s, c, core, &c->deltas.items[i->updates.first + k], node);
+    for (uint32_t k = 0; k < updates.count; k++) raise_semaphore(s, c, core, &c->deltas.items[updates.first + k], node);
 }

@@ -9,7 +9,8 @@
 // it. docs/timing.md compares the two. The overhead is that of the shipped chip, so that lowering either rate in an
 // experiment can only lengthen a transfer.
 //
-// Engines that every transfer of the program loads equally behave equally; they form one class, simulated once.
+// HBM: each engine has its even part of the stack's bandwidth; small pieces cost as much there as hbm_random_bytes of
+// them do. Engines that every transfer of the program loads equally behave equally; they form one class, simulated once.
 #include "sim/machine.h"
 
 #include <math.h>
@@ -114,12 +115,22 @@ static glia_status load_engines(const sim *s, const isa_function *f, sim_insn *i
     return GLIA_OK;
 }
 
+static sim_load paced(const sim *s, engine_load l)
+{
+    sim_load out;
+    for (int pace = 0; pace < 2; pace++) {
+        const int64_t hbm = (int64_t)fmin(ceil((double)l.hbm / s->hbm_share * (pace + 1)), 1e12);
+        out.held[pace] = hbm > l.time;
+        out.time[pace] = hbm > l.time ? hbm : l.time;
+    }
+    return out;
+}
+
 // Splits classes so that engines of one class have equal loads in this transfer too.
-static uint32_t refine(uint8_t *class_of, uint32_t count, uint32_t engines, const engine_load *loads)
+static uint32_t refine(uint8_t *class_of, uint32_t engines, const engine_load *loads)
 {
     uint8_t refined[SIM_CLASSES], first[SIM_CLASSES];
     uint32_t classes = 0;
-    (void)count;
     for (uint32_t e = 0; e < engines; e++) {
         uint32_t k = 0;
         while (k < classes && !(class_of[first[k]] == class_of[e] && loads[first[k]].time == loads[e].time &&
@@ -157,7 +168,7 @@ glia_status sim_spread_transfers(sim *s, uint32_t core)
             glia_strbuf_fini(&place);
             break;
         }
-        classes = refine(class_of, classes, engines, mine);
+        classes = refine(class_of, engines, mine);
     }
     c->class_count = classes;
     memset(c->class_engines, 0, sizeof c->class_engines);
@@ -168,10 +179,7 @@ glia_status sim_spread_transfers(sim *s, uint32_t core)
         if (!isa_is_dma((isa_op)i->op)) continue;
         const engine_load *mine = &loads[(size_t)t++ * SIM_CLASSES];
         i->loads = ARENA_ARRAY(s->arena, sim_load, classes);
-        for (uint32_t e = 0; e < engines; e++) {
-            i->loads[class_of[e]].time = mine[e].time;
-            i->loads[class_of[e]].hbm += mine[e].hbm;
-        }
+        for (uint32_t e = 0; e < engines; e++) i->loads[class_of[e]] = paced(s, mine[e]);
     }
     glia_arena_destroy(scratch);
     return failure;

@@ -36,12 +36,14 @@ typedef struct sim_range { uint32_t first, count; } sim_range;
 typedef struct sim_delta { uint16_t sem; int64_t value; } sim_delta;    // change of a semaphore, in program order
 typedef struct sim_wait { int64_t value; uint16_t sem; bool relative; } sim_wait;
 
-enum { SIM_USES_PSUM = 1, SIM_USES_SBUF = 2, SIM_USES_POOL_BUS = 4 };
+// Ports that two engines share, each a bit of sim_insn.ports_used: eight banks of PSUM or the whole of it (DVE and ACT),
+// SBUF or the bus of POOL (DVE and POOL).
+enum { SIM_PORT_SBUF = ISA_PSUM_BANKS, SIM_PORTS };
 
 // How a transfer spreads over the classes of equally loaded DMA engines.
 typedef struct sim_load {
-    int64_t time;               // ps on each engine of the class, when it has the engine for itself
-    int64_t hbm;                // bytes of HBM work of the whole class, efficiency included
+    int64_t time[2];            // ps on each engine of the class, when it has the engine for itself; by pace
+    bool held[2];               // by HBM
 } sim_load;
 
 // One static instruction.
@@ -51,14 +53,14 @@ typedef struct sim_insn {
     uint32_t function, index;
     uint8_t core, op, engine, queue, dge, priority;
     uint8_t table;                      // ACT function table; 0 leaves the loaded one
-    uint8_t banks;                      // PSUM banks that DVE or ACT touches
-    uint8_t uses;                       // SIM_USES_*
+    uint16_t ports_used;                // bits, by port
     uint8_t assumed;                    // what its interval is made of, if that is an assumption
     bool sequencer;                     // needs no data path
     bool reuse;                         // PE: the stationary of the matmul before it, unchanged
     bool raw[2];                        // reads what `before`, what the one before that writes
     int64_t interval, latency, load;    // ps
     sim_range waits, updates;           // in the core's arrays
+    sim_range ports;                    // what it adds to port semaphores when it lets go of them
     sim_load *loads;                    // DMA: [classes of the core]
     const char *lane;
     sim_counters *work;                 // what each execution adds
@@ -73,6 +75,7 @@ typedef struct sim_step {
     uint32_t item;              // EXEC: index into the core's insns; control: into the core's controls
     uint32_t target;            // LOOP: past its NEXT; NEXT: its LOOP; IF: the other branch; JUMP: past JOIN
     sim_range before;           // in the core's deltas
+    sim_range ports;            // EXEC: port semaphores to wait for, counted from the last control step
 } sim_step;
 typedef struct sim_stream { VEC(sim_step) steps; } sim_stream;
 
@@ -133,8 +136,6 @@ typedef struct sim_engine {
     int64_t control_time;               // since that instruction, spent in control
     int64_t switch_time;                // table switch before the instruction at hand
     uint32_t switch_node;
-    int64_t held_since;                 // by a port; SIM_NEVER when not
-    int64_t yielded_at;
 } sim_engine;
 
 typedef struct sim_update { int64_t value, time; uint32_t node; } sim_update;
@@ -150,7 +151,6 @@ typedef struct sim_transfer {
     uint32_t node;                      // of its trigger
     int64_t arrival, first;
     uint8_t left;                       // classes that have not finished
-    bool held;                          // by HBM, at some time
     uint32_t end_node;
 } sim_transfer;
 typedef struct sim_ring {
@@ -171,7 +171,9 @@ typedef struct sim_core {
     VEC(sim_control) controls;
     VEC(sim_wait) waits;
     VEC(sim_delta) deltas;
-    uint32_t semaphore_count;
+    uint32_t semaphore_count;                   // the program's, then those of ports
+    uint32_t named_semaphores;                  // the program's
+    uint16_t port_semaphore[ISA_ENGINE_COUNT][SIM_PORTS];   // 0: not shared
     uint16_t semaphore_of[ISA_SEMAPHORES];      // dense number
     uint16_t semaphore_name[ISA_SEMAPHORES];    // and back
     uint32_t class_count, class_engines[SIM_CLASSES];
@@ -182,11 +184,7 @@ typedef struct sim_core {
     VEC(sim_transfer) transfers;
     VEC(uint32_t) free_transfers;
     uint32_t dma_active, dma_active_by[ISA_DGE_COUNT];   // segments at work
-    bool dma_held;                              // some of them by HBM
     int64_t generator_free[2];                  // hardware descriptor generators
-    int64_t bank_free[ISA_ENGINE_COUNT][ISA_PSUM_BANKS];
-    int64_t psum_free[ISA_ENGINE_COUNT], sbuf_free[ISA_ENGINE_COUNT], bus_free[ISA_ENGINE_COUNT];
-    uint32_t port_node[ISA_ENGINE_COUNT];
     int64_t any_until;
     sim_counters counters;
 } sim_core;
@@ -197,11 +195,11 @@ typedef enum sim_priority {
     SIM_PRIO_ARRIVE,            // a transfer that begins now shares its engine from now on
     SIM_PRIO_ENGINE             // engines last, in the order of isa_engine, core by core
 } sim_priority;
-typedef enum sim_event_kind { SIM_EVENT_UPDATE, SIM_EVENT_ARRIVE, SIM_EVENT_ENGINE } sim_event_kind;
+typedef enum sim_event_kind { SIM_EVENT_UPDATE, SIM_EVENT_PORTS, SIM_EVENT_ARRIVE, SIM_EVENT_ENGINE } sim_event_kind;
 typedef struct sim_event {
     int64_t time;
     uint64_t order;             // priority, then sequence
-    const sim_insn *insn;       // UPDATE
+    const sim_insn *insn;       // UPDATE, PORTS
     uint32_t item;              // ARRIVE: transfer; ENGINE: engine
     uint32_t node;
     uint8_t core, kind;
@@ -232,7 +230,8 @@ typedef struct sim {
     uint64_t sequence, events;
     VEC(sim_event) heap;
     int64_t dma_time, dma_next;         // state of the rings is as of; next of their events
-    int64_t hbm_capacity;               // bytes per 2^20 ps of the stack, sharers considered
+    double hbm_share;                   // bytes per ps of the stack for one DMA engine of one core, sharers considered
+    uint32_t pace;                      // 1: both cores have transfers at work
     VEC(sim_node) nodes;
     uint32_t end_node;
     VEC(sim_skip) skips;
@@ -247,7 +246,7 @@ typedef struct sim {
     int64_t semaphore_ps[ISA_ENGINE_COUNT], semaphore_ps_max, branch_ps[ISA_ENGINE_COUNT];
     int64_t fixed_ps, hwdge_ps, table_ps, throttle_ps;
     double throttle_start, throttle_leak;
-    bool exclusive_psum, exclusive_sbuf, banked_psum, shared_bus;
+    bool exclusive_psum, exclusive_sbuf, banked_psum, shared_bus;     // what engines share, by generation
 } sim;
 
 int64_t sim_cycles_ps(const hw_chip *chip, hw_engine engine, int64_t cycles);   // rounded up, saturating
@@ -270,7 +269,8 @@ void sim_place(const sim *s, const sim_insn *i, glia_strbuf *out);     // "core 
 // engine.c
 void sim_engine_init(sim *s, uint32_t core, uint32_t engine);
 void sim_engine_attempt(sim *s, uint32_t core, uint32_t engine);
-void sim_fire(sim *s, uint32_t core, const sim_insn *i, uint32_t node);        // its updates, now
+void sim_count_waits(sim *s);
+void sim_fire(sim *s, uint32_t core, sim_range updates, uint32_t node);        // now
 bool sim_engine_in(const sim_engine *e, const sim_engine *like, uint32_t depth);
 
 // dma.c

@@ -97,6 +97,15 @@ static double value_read_size(const metric_in *in) { return sized(in, true, fals
 static double value_io_size(const metric_in *in) { return sized(in, true, true); }
 static double value_mbu_min(const metric_in *in) { return 100 * ratio(value_read_size(in), max_bps(in) * in->total); }
 
+static double value_events(const metric_in *in) { return (double)in->s->events; }
+static double value_simulated(const metric_in *in)
+{
+    double skipped = 0;
+    for (uint32_t k = 0; k < in->s->skips.count; k++)
+        skipped += (double)in->s->skips.items[k].period * (double)in->s->skips.items[k].times;
+    return in->r->device_ps > 0 ? 100 * (1 - skipped / (double)in->r->device_ps) : 100;
+}
+
 #define MEAN(field) ((double)in->sum.field / cores(in) * 1e-12)
 #define METRIC_COUNT(field) ((double)in->sum.field)
 #define METRIC_SECONDS(field) MEAN(field)
@@ -295,7 +304,7 @@ static void prepare(sim *s)
     const double rearm = hw_value(chip->pe_throttle_rearm);
     s->throttle_leak = rearm < 1 ? rearm / (1 - rearm) : 1e6;
     const double stack = hw_value(chip->hbm_bps) / hw_value(chip->hbm_stacks) / s->options.sharers;
-    s->hbm_capacity = (int64_t)fmax(1, stack * 1e-12 * (1 << SIM_RATE_BITS));
+    s->hbm_share = stack * 1e-12 / fmax(1, hw_value(chip->dma_engines));
     s->exclusive_psum = hw_flag(chip->dve_act_psum_exclusive);
     s->exclusive_sbuf = hw_flag(chip->dve_pool_sbuf_exclusive);
     s->banked_psum = s->shared_bus = hw_int(chip->generation) >= 3;
@@ -313,7 +322,6 @@ static glia_status build(sim *s)
         for (int q = 0; q < ISA_QUEUES; q++)
             for (int k = 0; k < SIM_CLASSES; k++) c->rings[q].node[k] = UINT32_MAX;
         for (uint32_t e = 0; e < ISA_ENGINE_COUNT; e++) {
-            c->port_node[e] = UINT32_MAX;
             sim_engine_init(s, core, e);
         }
     }

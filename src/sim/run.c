@@ -60,6 +60,7 @@ static void describe_blocked(const sim *s, const sim_engine *e, glia_strbuf *out
     const sim_step *step = &c->functions[e->function].streams[e->id].steps.items[e->state == SIM_AT_BARRIER ? e->pc - 1 : e->pc];
     sim_place(s, &c->insns.items[step->item], out);
     if (e->state == SIM_AT_BARRIER) glia_putf(out, " waits for the other core");
+    else if (e->blocked_sem >= c->named_semaphores) glia_put(out, " waits for a port that an earlier instruction of another engine has not used yet");
     else
         glia_putf(out, " waits for semaphore %u to reach %lld, it stays at %lld", c->semaphore_name[e->blocked_sem],
                   (long long)e->blocked_value, (long long)c->semaphores[e->blocked_sem].value);
@@ -97,7 +98,8 @@ static void count_any(sim *s, int64_t to)
 static void handle(sim *s, sim_event e)
 {
     switch ((sim_event_kind)e.kind) {
-    case SIM_EVENT_UPDATE: sim_fire(s, e.core, e.insn, e.node); break;
+    case SIM_EVENT_UPDATE: sim_fire(s, e.core, e.insn->updates, e.node); break;
+    case SIM_EVENT_PORTS: sim_fire(s, e.core, e.insn->ports, e.node); break;
     case SIM_EVENT_ARRIVE: sim_dma_arrive(s, e.core, e.item); break;
     case SIM_EVENT_ENGINE: sim_engine_attempt(s, e.core, e.item); break;
     }

@@ -110,7 +110,6 @@ static void put_engine(const sim *s, snapshot *x, const sim_core *c, const sim_e
     }
     put(x, e->table);
     put(x, e->switch_time);
-    put(x, e->held_since == SIM_NEVER ? -1 : s->now - e->held_since);
     if (e->id != ISA_PE || !s->throttle_ps) return;
     const double drained = s->now > e->worked_until ? (double)(s->now - e->worked_until) * s->throttle_leak : 0;
     const int64_t credit = drained >= (double)e->credit ? 0 : e->credit - (int64_t)drained;
@@ -119,17 +118,22 @@ static void put_engine(const sim *s, snapshot *x, const sim_core *c, const sim_e
     put(x, ahead(s, e->worked_until));
 }
 
+// Recent changes, and the value before them: what waits can still be held by.
 static void put_semaphores(const sim *s, snapshot *x, const sim_core *c)
 {
     for (uint32_t k = 0; k < c->semaphore_count; k++) {
         const sim_semaphore *sem = &c->semaphores[k];
         put(x, sem->waiters);
+        int64_t before = 0;
         for (uint32_t n = 0; n < SIM_HISTORY; n++) {
             const sim_update *u = &sem->history[(sem->head + SIM_HISTORY - n) % SIM_HISTORY];
-            if (u->node == UINT32_MAX || s->now - u->time >= s->semaphore_ps_max) break;
+            if (u->node == UINT32_MAX) break;
+            before = u->value;
+            if (s->now - u->time >= s->semaphore_ps_max) break;
             put(x, s->now - u->time);
             put(x, sem->value - u->value);
         }
+        put(x, sem->value - before);
         put(x, -1);
     }
 }
@@ -143,7 +147,6 @@ static void put_rings(const sim *s, snapshot *x, const sim_core *c)
             const sim_transfer *t = &c->transfers.items[r->queue.items[n]];
             put_pointer(x, t->insn);
             put(x, t->left);
-            put(x, t->held);
             put(x, t->first == SIM_NEVER ? -1 : s->now - t->first);
         }
         if (r->queue.count == r->done) continue;
@@ -155,14 +158,8 @@ static void put_rings(const sim *s, snapshot *x, const sim_core *c)
     }
 }
 
-static void put_ports(const sim *s, snapshot *x, const sim_core *c)
+static void put_rest(const sim *s, snapshot *x, const sim_core *c)
 {
-    for (int e = 0; e < ISA_ENGINE_COUNT; e++) {
-        put(x, ahead(s, c->psum_free[e]));
-        put(x, ahead(s, c->sbuf_free[e]));
-        put(x, ahead(s, c->bus_free[e]));
-        for (int bank = 0; bank < ISA_PSUM_BANKS; bank++) put(x, ahead(s, c->bank_free[e][bank]));
-    }
     put(x, ahead(s, c->generator_free[0]));
     put(x, ahead(s, c->generator_free[1]));
     put(x, ahead(s, c->any_until));
@@ -178,6 +175,7 @@ static int compare_events(const void *a, const void *b)
 static void put_events(sim *s, snapshot *x)
 {
     qsort(s->heap.items, s->heap.count, sizeof(sim_event), compare_events);      // a sorted array is a heap
+    put(x, s->pace);
     put(x, s->heap.count);
     for (uint32_t k = 0; k < s->heap.count; k++) {
         const sim_event *e = &s->heap.items[k];
@@ -186,7 +184,7 @@ static void put_events(sim *s, snapshot *x)
         put(x, e->kind);
         put(x, e->core);
         if (e->kind == SIM_EVENT_ENGINE) put(x, e->item);
-        else put_pointer(x, e->kind == SIM_EVENT_UPDATE ? e->insn : s->cores[e->core].transfers.items[e->item].insn);
+        else put_pointer(x, e->kind != SIM_EVENT_ARRIVE ? e->insn : s->cores[e->core].transfers.items[e->item].insn);
     }
 }
 
@@ -199,7 +197,7 @@ static snapshot *take(sim *s)
         for (int n = 0; n < ISA_ENGINE_COUNT; n++) put_engine(s, x, c, &c->engines[n]);
         put_semaphores(s, x, c);
         put_rings(s, x, c);
-        put_ports(s, x, c);
+        put_rest(s, x, c);
         x->counters[core] = c->counters;
         x->values[core] = glia_alloc(sizeof(int64_t) * (c->semaphore_count + 1));
         for (uint32_t k = 0; k < c->semaphore_count; k++) x->values[core][k] = c->semaphores[k].value;
@@ -278,13 +276,11 @@ static int64_t periods_left(const sim *s, const motion *m, int64_t period)
 
 // ---- skipping ------------------------------------------------------------------------------------------------------
 
-static void move_engine(const sim *s, sim_core *c, sim_engine *e, const motion *m, int64_t times, int64_t shift, int64_t since)
+static void move_engine(sim_core *c, sim_engine *e, const motion *m, int64_t times, int64_t shift)
 {
-    (void)s;
-    int64_t *const clocks[] = { &e->free, &e->data_free, &e->ready[0], &e->ready[1], &e->busy_until, &e->worked_until, &e->yielded_at };
+    int64_t *const clocks[] = { &e->free, &e->data_free, &e->ready[0], &e->ready[1], &e->busy_until, &e->worked_until };
     for (uint32_t k = 0; k < COUNT_OF(clocks); k++) *clocks[k] += shift;
-    if (e->held_since != SIM_NEVER) e->held_since += shift;
-    if (e->blocked_since >= since) e->blocked_since += shift;
+    e->blocked_since += shift;
     if (!in_loop(e, m)) return;
     e->frames.items[m->depth].iteration += m->by * times;
     const sim_range list = c->controls.items[m->control].delta;
@@ -320,12 +316,6 @@ static void move_dma(sim_core *c, int64_t shift)
         c->transfers.items[t].arrival += shift;
         if (c->transfers.items[t].first != SIM_NEVER) c->transfers.items[t].first += shift;
     }
-    for (int e = 0; e < ISA_ENGINE_COUNT; e++) {
-        c->psum_free[e] += shift;
-        c->sbuf_free[e] += shift;
-        c->bus_free[e] += shift;
-        for (int bank = 0; bank < ISA_PSUM_BANKS; bank++) c->bank_free[e][bank] += shift;
-    }
     c->generator_free[0] += shift;
     c->generator_free[1] += shift;
     c->any_until += shift;
@@ -337,7 +327,7 @@ static void skip(sim *s, const snapshot *now, const snapshot *then, const motion
     VEC_PUSH(&s->skips) = (sim_skip){ s->now, period, times };
     for (uint32_t core = 0; core < s->core_count; core++) {
         sim_core *c = &s->cores[core];
-        for (int n = 0; n < ISA_ENGINE_COUNT; n++) move_engine(s, c, &c->engines[n], &m[core], times, shift, then->now);
+        for (int n = 0; n < ISA_ENGINE_COUNT; n++) move_engine(c, &c->engines[n], &m[core], times, shift);
         move_semaphores(c, &m[core], times, shift);
         move_dma(c, shift);
         int64_t *counters = (int64_t *)&c->counters;
@@ -387,6 +377,7 @@ void sim_steady_visit(sim *s)
     if (c->controls.items[g->control].count < 4 || !patient(g, iteration)) return;
     g->tries++;
     sim_dma_advance(s, s->now);
+    sim_count_waits(s);
     snapshot *x = take(s);
     for (uint32_t k = 0; k < KEPT; k++) {
         const snapshot *old = g->snapshots[(g->head + KEPT - k) % KEPT];

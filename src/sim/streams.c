@@ -49,6 +49,47 @@ static void number_semaphores(sim_core *c)
     }
 }
 
+// Two engines that share a port take it in program order, as the compiler makes them on generation 2 [isa.md §1.1]. The
+// order is kept with semaphores of sim's own, one for each engine and port: how many of the engine's uses are over.
+// Arrival order would be closer to an arbiter's, but then a program can end earlier because something takes longer.
+static void number_ports(sim_core *c)
+{
+    uint16_t used[ISA_ENGINE_COUNT] = { 0 };
+    for (uint32_t k = 0; k < c->insns.count; k++) used[c->insns.items[k].engine] |= c->insns.items[k].ports_used;
+    static const struct { uint8_t engine, rival; uint16_t ports; } pairs[] = {
+        { ISA_DVE, ISA_ACT, (1u << ISA_PSUM_BANKS) - 1 }, { ISA_DVE, ISA_POOL, 1u << SIM_PORT_SBUF },
+    };
+    c->named_semaphores = c->semaphore_count;
+    for (size_t p = 0; p < COUNT_OF(pairs); p++) {
+        const uint16_t shared = used[pairs[p].engine] & used[pairs[p].rival] & pairs[p].ports;
+        for (int port = 0; port < SIM_PORTS; port++) {
+            if (!(shared >> port & 1)) continue;
+            c->port_semaphore[pairs[p].engine][port] = (uint16_t)c->semaphore_count++;
+            c->port_semaphore[pairs[p].rival][port] = (uint16_t)c->semaphore_count++;
+        }
+    }
+}
+
+static bool is_shared(const sim_core *c, const sim_insn *i, int port)
+{
+    return (i->ports_used >> port & 1) && c->port_semaphore[i->engine][port] >= c->named_semaphores &&
+           c->port_semaphore[i->engine][port] != 0;
+}
+
+static void list_ports(sim_core *c, sim_insn *i)
+{
+    i->ports.first = c->deltas.count;
+    for (int port = 0; port < SIM_PORTS; port++)
+        if (is_shared(c, i, port)) VEC_PUSH(&c->deltas) = (sim_delta){ c->port_semaphore[i->engine][port], 1 };
+    i->ports.count = c->deltas.count - i->ports.first;
+}
+
+static uint16_t rival_semaphore(const sim_core *c, const sim_insn *i, int port)
+{
+    const int rival = port == SIM_PORT_SBUF ? ISA_DVE + ISA_POOL - i->engine : ISA_DVE + ISA_ACT - i->engine;
+    return c->port_semaphore[rival][port];
+}
+
 static int32_t tensor_of_slot(const isa_function *f, const int32_t *formals, uint32_t slot)
 {
     if (slot >= f->slots.count) return -1;
@@ -373,13 +414,16 @@ static void sum_call(lowering *l, uint32_t n, int64_t times, range_sum *out)
     out->dynamic |= callee->dynamic;
 }
 
-static void sum_insn(const lowering *l, const isa_insn *i, int64_t times, range_sum *out)
+static void sum_insn(const lowering *l, uint32_t n, int64_t times, range_sum *out)
 {
+    const isa_insn *i = &l->f->insns.items[n];
     for (uint32_t u = 0; u < i->update_count; u++) {
         const isa_update *up = &l->f->updates.items[i->update + u];
         int64_t *to = &out->total[l->c->semaphore_of[up->sem]];
         *to = saturated(*to + (__int128)up->value * times);
     }
+    const sim_range ports = l->c->insns.items[l->out->first_insn + n].ports;
+    for (uint32_t k = 0; k < ports.count; k++) out->total[l->c->deltas.items[ports.first + k].sem] += times;
     for (uint32_t w = 0; w < i->wait_count; w++) out->absolute |= !l->f->waits.items[i->wait + w].relative;
     out->mentions |= (uint8_t)(1u << i->engine);
 }
@@ -392,7 +436,7 @@ static void sum_range(lowering *l, uint32_t first, uint32_t end, int64_t times, 
             sum_block(l, n, times, out);
             n = l->end_of[n];
         } else if (i->op == ISA_call) sum_call(l, n, times, out);
-        else if (!isa_is_control((isa_op)i->op)) sum_insn(l, i, times, out);
+        else if (!isa_is_control((isa_op)i->op)) sum_insn(l, n, times, out);
     }
 }
 
@@ -422,7 +466,15 @@ static void emit_exec(emitter *e, uint32_t n)
 {
     const uint32_t index = e->l->out->first_insn + n;
     sim_insn *i = &e->l->c->insns.items[index];
-    emit(e, SIM_EXEC, true, index);
+    const uint32_t at = emit(e, SIM_EXEC, true, index);     // may move the steps
+    sim_step *step = &e->out->steps.items[at];
+    step->ports.first = e->l->c->deltas.count;
+    for (int port = 0; port < SIM_PORTS; port++) {
+        if (!is_shared(e->l->c, i, port)) continue;
+        const uint16_t rival = rival_semaphore(e->l->c, i, port);
+        VEC_PUSH(&e->l->c->deltas) = (sim_delta){ rival, e->pending[rival] };
+    }
+    step->ports.count = e->l->c->deltas.count - step->ports.first;
     if (i->sequencer || e->engine == ISA_PE) return;
     i->before = e->before;
     if (e->before) i->raw[0] = sim_reads_result(e->l->c, i, e->before);
@@ -515,9 +567,9 @@ static void emit_range(emitter *e, uint32_t first, uint32_t end)
             else emit_loop(e, n);
             n = e->l->end_of[n];
         } else {
-            range_sum sum = { .total = e->pending };
-            sum_insn(e->l, i, 1, &sum);
             if (i->engine == e->engine) emit_exec(e, n);
+            range_sum sum = { .total = e->pending };
+            sum_insn(e->l, n, 1, &sum);
         }
     }
 }
@@ -590,6 +642,8 @@ glia_status sim_lower(sim *s, uint32_t core)
         lowering l = { .s = s, .c = c, .core = core, .f = c->isa->functions.items[k], .out = &c->functions[k], .function = k };
         TRY(lower_insns(&l));
     }
+    number_ports(c);
+    for (uint32_t k = 0; k < c->insns.count; k++) list_ports(c, &c->insns.items[k]);
     TRY(sim_spread_transfers(s, core));
     for (uint32_t k = functions; k-- > 0;) {
         lowering l = { .s = s, .c = c, .core = core, .f = c->isa->functions.items[k], .out = &c->functions[k], .function = k,
