@@ -76,6 +76,7 @@ glia_status serve_engine_create(const serve_engine_options *o, serve_engine **ou
     *out = NULL;
     AUTO(serve_engine) e = glia_alloc(sizeof *e);
     e->options = *o;
+    e->last = -1;
     e->model_path = glia_strdup(o->model);
     e->options.model = e->model_path;
     if (o->cache_root) e->options.cache_root = e->cache_root = glia_strdup(o->cache_root);
