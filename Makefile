@@ -13,7 +13,8 @@ build: bootstrap
 	@scripts/build $(PRESET)
 
 # The main job on a real checkpoint, which is fetched from the Python registry (its licence terms apply).
-demo: build
+demo: bootstrap
+	@scripts/build release glia tiny_model
 	@scripts/demo
 
 # Every test program, script test and lint; ends in `N passed, N failed, N skipped`.

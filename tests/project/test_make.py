@@ -16,8 +16,9 @@ def plan(*words):
 
 class Make(unittest.TestCase):
     def test_words_install_build_and_run(self):
-        for word, script in (("demo", "scripts/demo"), ("test", "scripts/test"), ("bench", "bench/run")):
+        for word, script in (("test", "scripts/test"), ("bench", "bench/run")):
             self.assertEqual(plan(word), ["scripts/bootstrap", "scripts/build release", script])
+        self.assertEqual(plan("demo"), ["scripts/bootstrap", "scripts/build release glia tiny_model", "scripts/demo"])
         self.assertEqual(plan(), ["scripts/bootstrap", "scripts/build release"])
         self.assertEqual(plan("build", "PRESET=asan"), ["scripts/bootstrap", "scripts/build asan"])
 
