@@ -1,0 +1,1 @@
+set(ISA_HAZARD_TESTS hazards_small.c test_hazards.c test_hazards_reference.c)
