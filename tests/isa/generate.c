@@ -17,7 +17,7 @@ enum {
     HBM_SLOTS = 8,
     SLOTS = CHIP_SLOTS + HBM_SLOTS,
     ALL_ENGINES = (1 << ISA_ENGINE_COUNT) - 1,
-    QUEUES = 4,
+    QUEUES = 2 * ISA_ENGINE_COUNT, // one for each engine and who makes the descriptors: only such transfers are in order
     LANES = ISA_ENGINE_COUNT + QUEUES
 };
 
@@ -98,7 +98,7 @@ static void order(generator *g, uint32_t n)
     }
     if (!g->synced[lane]) need(g->count, waits);
     for (int l = 0; l < LANES; l++)
-        if (l != lane && (waits[l] || !g->synced[lane]))
+        if ((l != lane || l >= ISA_ENGINE_COUNT) && (waits[l] || !g->synced[lane]))
             isa_add_wait(g->f, n, (uint16_t)l, (int32_t)(waits[l] * (uint32_t)step_of(l)), true);
     g->synced[lane] = true;
     isa_add_update(g->f, n, (uint16_t)lane, step_of(lane));
@@ -117,7 +117,7 @@ static uint32_t emit(generator *g, isa_op op, isa_engine e, int operands, const 
                      const uint8_t *a)
 {
     const uint32_t n = isa_emit(g->f, op, e, operands, o, attrs, a, below(g, g->origins));
-    if (isa_is_dma(op)) g->f->insns.items[n].queue = (uint8_t)below(g, QUEUES);
+    if (isa_is_dma(op)) g->f->insns.items[n].queue = (uint8_t)(2 * e + (a && a[0] == ISA_DGE_HWDGE));
     order(g, n);
     return n;
 }
