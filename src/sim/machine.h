@@ -173,7 +173,7 @@ typedef struct sim_core {
     VEC(sim_delta) deltas;
     uint32_t semaphore_count;                   // the program's, then those of ports
     uint32_t named_semaphores;                  // the program's
-    uint16_t port_semaphore[ISA_ENGINE_COUNT][SIM_PORTS];   // 0: not shared
+    uint16_t port_semaphore[ISA_ENGINE_COUNT][SIM_PORTS];   // number + 1; 0: not shared
     uint16_t semaphore_of[ISA_SEMAPHORES];      // dense number
     uint16_t semaphore_name[ISA_SEMAPHORES];    // and back
     uint32_t class_count, class_engines[SIM_CLASSES];
@@ -258,7 +258,12 @@ GLIA_MUST_USE glia_status sim_cost_insn(sim *s, uint32_t core, const isa_functio
 GLIA_MUST_USE glia_status sim_spread_transfers(sim *s, uint32_t core);
 // streams.c: functions to streams.
 GLIA_MUST_USE glia_status sim_lower(sim *s, uint32_t core);
+
+// overlap.c
 bool sim_reads_result(const sim_core *c, const sim_insn *reader, const sim_insn *writer);
+void sim_find_reuse(const isa_function *f, sim_insn *insns);    // marks matmuls whose stationary PE holds already
+// trips.c: fills count and source of a control; is it decided as the program runs?
+bool sim_decide_trips(const sim *s, const isa_function *f, sim_control *k);
 
 // run.c
 void sim_push(sim *s, sim_event e, sim_priority priority);
@@ -266,12 +271,16 @@ void sim_wake(sim *s, uint32_t core, uint32_t engine, int64_t time);
 GLIA_MUST_USE glia_status sim_loop(sim *s);
 void sim_place(const sim *s, const sim_insn *i, glia_strbuf *out);     // "core 0, function 'main', insn 3 'matmul' (%dot.1, a.hlo:3)"
 
-// engine.c
+// sequencer.c
 void sim_engine_init(sim *s, uint32_t core, uint32_t engine);
+void sim_control_step(sim *s, sim_core *c, sim_engine *e, const sim_step *step);
+const int64_t *sim_relative_base(const sim_core *c, const sim_engine *e);
+bool sim_engine_in(const sim_engine *e, const sim_engine *like, uint32_t depth);   // in the same loop, at this depth
+
+// engine.c
 void sim_engine_attempt(sim *s, uint32_t core, uint32_t engine);
 void sim_count_waits(sim *s);
 void sim_fire(sim *s, uint32_t core, sim_range updates, uint32_t node);        // now
-bool sim_engine_in(const sim_engine *e, const sim_engine *like, uint32_t depth);
 
 // dma.c
 void sim_dma_trigger(sim *s, const sim_insn *i, uint32_t node, int64_t time);

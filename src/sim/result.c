@@ -260,7 +260,8 @@ static void copy_spans(const sim *s, sim_result *r)
         const uint32_t o = from->insn->insn->origin < s->program->origins.count ? from->insn->insn->origin : 0;
         if (!origins[o]) origins[o] = span_origin(s, r, from->insn);
         VEC_PUSH(&r->spans) = (sim_trace_span){ .start = from->start, .end = from->end, .core = from->insn->core,
-            .lane = (uint8_t)(from->transfer ? ISA_ENGINE_COUNT + from->insn->queue : from->insn->engine),
+            .lane = (uint8_t)(from->transfer ? ISA_ENGINE_COUNT + from->insn->queue
+                              : from->insn->sequencer ? ISA_LANES + from->insn->engine : from->insn->engine),
             .name = isa_row_get((isa_op)from->insn->op)->name, .origin = origins[o] };
     }
 }

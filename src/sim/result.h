@@ -7,7 +7,7 @@
 
 typedef struct sim_trace_span {
     int64_t start, end;
-    uint8_t core, lane;             // isa lane
+    uint8_t core, lane;             // isa lane, or ISA_LANES + engine for its sequencer
     const char *name, *origin;
 } sim_trace_span;
 

@@ -64,30 +64,29 @@ static void number_ports(sim_core *c)
         const uint16_t shared = used[pairs[p].engine] & used[pairs[p].rival] & pairs[p].ports;
         for (int port = 0; port < SIM_PORTS; port++) {
             if (!(shared >> port & 1)) continue;
-            c->port_semaphore[pairs[p].engine][port] = (uint16_t)c->semaphore_count++;
-            c->port_semaphore[pairs[p].rival][port] = (uint16_t)c->semaphore_count++;
+            c->port_semaphore[pairs[p].engine][port] = (uint16_t)++c->semaphore_count;
+            c->port_semaphore[pairs[p].rival][port] = (uint16_t)++c->semaphore_count;
         }
     }
 }
 
 static bool is_shared(const sim_core *c, const sim_insn *i, int port)
 {
-    return (i->ports_used >> port & 1) && c->port_semaphore[i->engine][port] >= c->named_semaphores &&
-           c->port_semaphore[i->engine][port] != 0;
+    return (i->ports_used >> port & 1) && c->port_semaphore[i->engine][port] != 0;
 }
 
 static void list_ports(sim_core *c, sim_insn *i)
 {
     i->ports.first = c->deltas.count;
     for (int port = 0; port < SIM_PORTS; port++)
-        if (is_shared(c, i, port)) VEC_PUSH(&c->deltas) = (sim_delta){ c->port_semaphore[i->engine][port], 1 };
+        if (is_shared(c, i, port)) VEC_PUSH(&c->deltas) = (sim_delta){ (uint16_t)(c->port_semaphore[i->engine][port] - 1), 1 };
     i->ports.count = c->deltas.count - i->ports.first;
 }
 
 static uint16_t rival_semaphore(const sim_core *c, const sim_insn *i, int port)
 {
     const int rival = port == SIM_PORT_SBUF ? ISA_DVE + ISA_POOL - i->engine : ISA_DVE + ISA_ACT - i->engine;
-    return c->port_semaphore[rival][port];
+    return (uint16_t)(c->port_semaphore[rival][port] - 1);
 }
 
 static int32_t tensor_of_slot(const isa_function *f, const int32_t *formals, uint32_t slot)
@@ -137,152 +136,7 @@ static void count_by_tensor(const lowering *l, sim_insn *i)
     }
 }
 
-// ---- overlap -------------------------------------------------------------------------------------------------------
-
-static bool same_terms(const isa_operand *a, const isa_operand *b)
-{
-    return a->term_count == b->term_count && memcmp(a->terms, b->terms, sizeof(isa_term) * a->term_count) == 0;
-}
-
-// May the two touch a common byte on chip? Equal dynamic terms cancel; different ones may meet anywhere.
-static bool may_overlap(const isa_operand *a, const isa_operand *b)
-{
-    if (a->space != b->space || !(a->space & (ISA_SBUF | ISA_PSUM))) return false;
-    if (a->start_partition >= b->start_partition + b->partitions) return false;
-    if (b->start_partition >= a->start_partition + a->partitions) return false;
-    int64_t alo, ahi, blo, bhi;
-    if (!isa_operand_range(a, &alo, &ahi) || !isa_operand_range(b, &blo, &bhi)) return false;
-    if (!same_terms(a, b)) return true;
-    return alo < bhi && blo < ahi;
-}
-
-// `writer` is an instruction of `f`; `o` may be another function's: addresses on chip are the core's.
-static bool writes_over(const isa_function *f, const isa_insn *writer, const isa_operand *o)
-{
-    for (int k = 0; k < writer->operand_count; k++) {
-        if (!isa_operand_has(f, writer, k) || !(isa_operand_access(writer, k) & ISA_WRITE)) continue;
-        if (may_overlap(isa_operand_of(f, writer, k), o)) return true;
-    }
-    return false;
-}
-
-bool sim_reads_result(const sim_core *c, const sim_insn *reader, const sim_insn *writer)
-{
-    const isa_function *f = c->isa->functions.items[reader->function];
-    for (int k = 0; k < reader->insn->operand_count; k++)
-        if (isa_operand_has(f, reader->insn, k) && (isa_operand_access(reader->insn, k) & ISA_READ) &&
-            writes_over(c->isa->functions.items[writer->function], writer->insn, isa_operand_of(f, reader->insn, k)))
-            return true;
-    return false;
-}
-
-static bool is_pe(const isa_insn *i)
-{
-    return i->op == ISA_matmul || i->op == ISA_transpose;
-}
-
-// Marks the matmuls whose stationary is the one that PE already holds: the same operand as the matmul before it, and
-// nothing between them, in program order, may have written it. A register change counts as a write.
-static void find_reuse(const isa_function *f, sim_insn *insns)
-{
-    uint32_t last = UINT32_MAX;
-    for (uint32_t n = 0; n < f->insns.count; n++) {
-        const isa_insn *i = &f->insns.items[n];
-        if (isa_is_control((isa_op)i->op)) last = UINT32_MAX;
-        if (i->op == ISA_reg_move || i->op == ISA_reg_alu || i->op == ISA_reg_load) last = UINT32_MAX;
-        if (last != UINT32_MAX && writes_over(f, i, isa_operand_of(f, &f->insns.items[last], 1))) last = UINT32_MAX;
-        if (!is_pe(i)) continue;
-        if (last != UINT32_MAX) {
-            const isa_operand *held = isa_operand_of(f, &f->insns.items[last], 1), *wanted = isa_operand_of(f, i, 1);
-            insns[n].reuse = i->op == f->insns.items[last].op && memcmp(held, wanted, sizeof *held) == 0;
-        }
-        last = n;
-    }
-}
-
 // ---- control -------------------------------------------------------------------------------------------------------
-
-// The latest instruction before `at` that writes a register of an engine in `mask`, in the same function.
-static const isa_insn *writer_of(const isa_function *f, uint32_t at, uint16_t reg, uint8_t mask)
-{
-    while (at-- > 0) {
-        const isa_insn *i = &f->insns.items[at];
-        const bool writes = i->op == ISA_reg_move || i->op == ISA_reg_alu || i->op == ISA_reg_load || i->op == ISA_for;
-        if (!writes || isa_operand_of(f, i, 0)->tensor != reg) continue;
-        if (i->op == ISA_for ? (i->engines & mask) != 0 : (mask >> i->engine & 1) != 0) return i;
-    }
-    return NULL;
-}
-
-typedef struct bound { int64_t low, high; bool known, fixed; } bound;
-
-// What a register or immediate may be, as far as straight-line code and clamps tell.
-static bound bound_of(const isa_function *f, uint32_t at, const isa_operand *o, uint8_t mask)
-{
-    if (o->space == ISA_IMM) return (bound){ o->offset, o->offset, true, true };
-    if (o->space != ISA_REG) return (bound){ 0 };
-    const isa_insn *i = writer_of(f, at, o->tensor, mask);
-    if (!i) return (bound){ 0 };
-    if (i->op == ISA_reg_move && isa_operand_of(f, i, 1)->space == ISA_IMM) {
-        const int64_t v = isa_operand_of(f, i, 1)->offset;
-        return (bound){ v, v, true, false };
-    }
-    if (i->op == ISA_reg_load && isa_operand_has(f, i, 2) && isa_operand_has(f, i, 3))
-        return (bound){ isa_operand_of(f, i, 2)->offset, isa_operand_of(f, i, 3)->offset, true, false };
-    return (bound){ 0 };
-}
-
-static int64_t iterations(int64_t start, int64_t limit, int64_t stride)
-{
-    if (limit <= start || stride <= 0) return 0;
-    return (int64_t)(((__int128)limit - start + stride - 1) / stride);
-}
-
-static void count_for(const lowering *l, sim_control *k)
-{
-    const isa_insn *i = &l->f->insns.items[k->insn];
-    const bound start = bound_of(l->f, k->insn, isa_operand_of(l->f, i, 1), i->engines);
-    const bound limit = bound_of(l->f, k->insn, isa_operand_of(l->f, i, 2), i->engines);
-    const int64_t stride = isa_operand_of(l->f, i, 3)->offset;
-    if (start.known && limit.known) {
-        k->count = iterations(start.low, limit.high, stride);
-        k->source = start.fixed && limit.fixed ? SIM_TRIPS_STATIC : SIM_TRIPS_BOUND;
-    }
-}
-
-// A `while` that counts: its register starts at a constant, grows by one in the body, and is compared with a bound.
-static void count_while(const lowering *l, sim_control *k)
-{
-    const isa_function *f = l->f;
-    const isa_insn *i = &f->insns.items[k->insn];
-    const isa_operand *a = isa_operand_of(f, i, 0);
-    if (a->space != ISA_REG) return;
-    const bound start = bound_of(f, k->insn, a, i->engines), limit = bound_of(f, k->insn, isa_operand_of(f, i, 1), i->engines);
-    const isa_insn *step = writer_of(f, k->end, a->tensor, i->engines);
-    if (!start.known || !limit.known || !step || step->op != ISA_reg_alu || step->attr[0] != ISA_ALU_ADD) return;
-    const isa_operand *from = isa_operand_of(f, step, 1), *by = isa_operand_of(f, step, 2);
-    if (from->space != ISA_REG || from->tensor != a->tensor || by->space != ISA_IMM) return;
-    if (i->attr[0] != ISA_ALU_LT && i->attr[0] != ISA_ALU_LE && i->attr[0] != ISA_ALU_NE) return;
-    k->count = iterations(start.low, limit.high + (i->attr[0] == ISA_ALU_LE), by->offset);
-    k->source = SIM_TRIPS_BOUND;
-}
-
-static void decide(const lowering *l, sim_control *k)
-{
-    const uint8_t op = l->f->insns.items[k->insn].op;
-    k->count = 1;
-    k->source = SIM_TRIPS_UNKNOWN;
-    if (op == ISA_for) count_for(l, k);
-    if (op == ISA_while) count_while(l, k);
-    if (op == ISA_if) k->source = SIM_TRIPS_BOUND;      // its first arm is taken
-    if (k->source == SIM_TRIPS_STATIC) return;
-    l->out->dynamic = true;
-    if (l->s->options.trips) k->source = SIM_TRIPS_TRACE;
-    else if (op != ISA_if && l->s->options.expected_trips >= 0) {
-        k->count = l->s->options.expected_trips;
-        k->source = SIM_TRIPS_EXPECTED;
-    }
-}
 
 static int32_t add_control(lowering *l, uint32_t insn, uint32_t end)
 {
@@ -327,7 +181,7 @@ static void find_controls(lowering *l)
             if (!l->else_of[open]) l->else_of[open] = n;
             l->control_of[open] = add_control(l, open, n + 1);
             l->c->controls.items[l->control_of[open]].frame = i->op != ISA_end_if;
-            decide(l, &l->c->controls.items[l->control_of[open]]);
+            l->out->dynamic |= sim_decide_trips(l->s, l->f, &l->c->controls.items[l->control_of[open]]);
             break;
         }
         case ISA_call:
@@ -605,7 +459,7 @@ static glia_status lower_insns(lowering *l)
     l->out->first_insn = l->c->insns.count;
     for (uint32_t n = 0; n < l->f->insns.count; n++)
         VEC_PUSH(&l->c->insns) = (sim_insn){ .insn = &l->f->insns.items[n], .function = l->function, .index = n };
-    find_reuse(l->f, &l->c->insns.items[l->out->first_insn]);
+    sim_find_reuse(l->f, &l->c->insns.items[l->out->first_insn]);
     for (uint32_t n = 0; n < l->f->insns.count; n++) {
         sim_insn *i = &l->c->insns.items[l->out->first_insn + n];
         TRY(check_plain(l, n));

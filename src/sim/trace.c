@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timeline as a Chrome trace file (JSON, "traceEvents"), which Perfetto opens: one process per physical core, one
-// thread per engine and DMA queue. Timestamps are microseconds with six decimals, so picoseconds survive. A transfer
-// that begins before its queue's last one has ended on every engine is drawn from there on, since a thread's slices
-// must nest; its true begin is an argument.
+// thread per engine and DMA queue. Timestamps are microseconds, with picoseconds as their sixth decimal. A transfer that
+// begins before its queue's last one has ended on every DMA engine is drawn from there on, since slices of a thread
+// must nest; its true begin is an argument. A computing instruction is drawn until the next one begins or its result
+// is written, whichever is first (the argument says when); what sequencers do by themselves has a thread of its own.
 #include "sim/result.h"
 
 #include "base/file.h"
@@ -11,11 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_start(const void *a, const void *b)
+static bool is_queue(uint32_t lane)
+{
+    return lane >= ISA_ENGINE_COUNT && lane < ISA_LANES;
+}
+
+// Engines by start, queues by end: a queue's transfers may overlap, and one may end before an older one has.
+static int by_lane(const void *a, const void *b)
 {
     const sim_trace_span *x = a, *y = b;
     if (x->core != y->core) return x->core < y->core ? -1 : 1;
     if (x->lane != y->lane) return x->lane < y->lane ? -1 : 1;
+    if (is_queue(x->lane) && x->end != y->end) return x->end < y->end ? -1 : 1;
     if (x->start != y->start) return x->start < y->start ? -1 : 1;
     return x->end != y->end ? (x->end < y->end ? -1 : 1) : strcmp(x->name, y->name);
 }
@@ -33,19 +41,20 @@ static void put_name(glia_json_writer *w, const char *kind, uint32_t core, uint3
     glia_json_end_object(w);
 }
 
-static void put_span(glia_json_writer *w, const sim_trace_span *t, int64_t start)
+static void put_span(glia_json_writer *w, const sim_trace_span *t, int64_t start, int64_t end)
 {
     glia_json_begin_object(w, NULL);
     glia_json_string(w, "ph", "X");
     glia_json_string(w, "name", t->name);
-    glia_json_string(w, "cat", t->lane < ISA_ENGINE_COUNT ? "engine" : "dma");
+    glia_json_string(w, "cat", is_queue(t->lane) ? "dma" : "engine");
     glia_json_uint(w, "pid", t->core);
     glia_json_uint(w, "tid", t->lane);
     glia_json_double(w, "ts", (double)start * 1e-6);
-    glia_json_double(w, "dur", (double)(t->end - start) * 1e-6);
+    glia_json_double(w, "dur", (double)(end - start) * 1e-6);
     glia_json_begin_object(w, "args");
     glia_json_string(w, "origin", t->origin);
     if (start != t->start) glia_json_double(w, "begin", (double)t->start * 1e-6);
+    if (end != t->end) glia_json_double(w, "result", (double)t->end * 1e-6);
     glia_json_end_object(w);
     glia_json_end_object(w);
 }
@@ -56,9 +65,9 @@ static void put_lanes(const sim_result *r, glia_json_writer *w)
         char name[64];
         snprintf(name, sizeof name, "core %u", core);
         put_name(w, "process_name", core, 0, name);
-        for (uint32_t lane = 0; lane < ISA_LANES; lane++) {
-            if (lane < ISA_ENGINE_COUNT) snprintf(name, sizeof name, "%s", isa_engine_name((isa_engine)lane));
-            else snprintf(name, sizeof name, "DMA q%u", lane - ISA_ENGINE_COUNT);
+        for (uint32_t lane = 0; lane < ISA_LANES + ISA_ENGINE_COUNT; lane++) {
+            if (is_queue(lane)) snprintf(name, sizeof name, "DMA q%u", lane - ISA_ENGINE_COUNT);
+            else snprintf(name, sizeof name, "%s%s", isa_engine_name((isa_engine)(lane % ISA_LANES)), lane < ISA_LANES ? "" : " sequencer");
             put_name(w, "thread_name", core, lane, name);
         }
     }
@@ -70,7 +79,7 @@ glia_status sim_write_trace(const sim_result *r, const char *path)
            r->program, path);
     sim_trace_span *sorted = glia_alloc(sizeof(sim_trace_span) * (r->spans.count + 1));
     for (uint32_t k = 0; k < r->spans.count; k++) sorted[k] = r->spans.items[k];
-    qsort(sorted, r->spans.count, sizeof *sorted, by_start);
+    qsort(sorted, r->spans.count, sizeof *sorted, by_lane);
     glia_strbuf text = { 0 };
     glia_json_writer w = glia_json_writer_of(&text, false);
     glia_json_begin_object(&w, NULL);
@@ -87,9 +96,11 @@ glia_status sim_write_trace(const sim_result *r, const char *path)
     for (uint32_t k = 0; k < r->spans.count; k++) {
         const sim_trace_span *t = &sorted[k];
         if (!k || t->core != t[-1].core || t->lane != t[-1].lane) until = 0;
-        const int64_t start = t->start > until ? t->start : until < t->end ? until : t->end;
-        put_span(&w, t, start);
-        if (t->end > until) until = t->end;
+        const bool last = k + 1 == r->spans.count || t[1].core != t->core || t[1].lane != t->lane;
+        const int64_t start = is_queue(t->lane) && t->start < until ? until : t->start;
+        const int64_t end = !is_queue(t->lane) && !last && t[1].start < t->end ? t[1].start : t->end;
+        put_span(&w, t, start, end);
+        if (end > until) until = end;
     }
     glia_json_end_array(&w);
     glia_json_end_object(&w);
