@@ -18,6 +18,7 @@ static const dev_fast_fn fast_table[ISA_OP_COUNT] = {
     [ISA_reciprocal] = dev_fast_reciprocal,
     [ISA_tensor_copy] = dev_fast_tensor_copy,
     [ISA_memset] = dev_fast_memset,
+    [ISA_affine_select] = dev_fast_affine_select,
     [ISA_transpose] = dev_fast_transpose,
     [ISA_dma_transpose] = dev_fast_dma_transpose,
 };
@@ -30,12 +31,13 @@ static void prepare(dev_exec *x, dev_fast_core *c)
     for (int k = 0; k < i->operand_count; k++) {
         const uint8_t space = x->operand[k].space;
         if (space == ISA_PSUM) dev_before_psum(x, c, dev_region_of(x, k));
+        else if (space == ISA_HBM && (isa_operand_access(i, k) & ISA_WRITE)) dev_before_hbm_write(x, c, k);
         else if (space == ISA_SBUF && (isa_operand_access(i, k) & ISA_READ)) dev_before_read(x, c, dev_region_of(x, k));
     }
     for (int k = 0; k < i->operand_count; k++) {
         if (x->operand[k].space != ISA_SBUF || !(isa_operand_access(i, k) & ISA_WRITE)) continue;
         dev_region r = dev_region_of(x, k);
-        // What may leave some of its bytes as they were does not cover a noted DMA.
+        // What may leave some of its bytes as they were does not cover what is noted.
         if (i->op == ISA_dma_gather || i->op == ISA_copy_predicated) r.dense = false;
         dev_before_write(x, c, r);
     }
@@ -45,9 +47,13 @@ static glia_status execute(dev_exec *x)
 {
     dev_fast_core *c = dev_fast_of(x);
     const uint8_t op = x->insn->op;
-    if (op == ISA_matmul && dev_fast_matmul(x, c)) return GLIA_OK;
+    const bool multiplies = op == ISA_matmul || (op == ISA_transpose && x->machine->generation < 3);
+    if (multiplies && dev_fast_matmul(x, c)) return GLIA_OK;
     if (op == ISA_dma_copy && dev_note_dma(x, c)) return GLIA_OK;
-    if (op == ISA_barrier) dev_queue_flush(x, c);
+    if (op == ISA_barrier) {
+        dev_queue_flush(x, c);
+        dev_make_volatile(x, c);
+    }
     prepare(x, c);
     if (fast_table[op] && fast_table[op](x)) return GLIA_OK;
     return dev_exec_table[op](x);
@@ -131,6 +137,8 @@ static void reset(dev_fast_core *c, size_t psum_granules)
     c->groups.count = c->links.count = c->packs.count = 0;
     c->queued_work = c->queued_bytes = 0;
     c->sequence = c->batch = 1;
+    c->volatile_tiles = 0;
+    c->volatile_packs = false;
 }
 
 glia_status dev_run_bound(dev_loaded *l, const dev_options *options)

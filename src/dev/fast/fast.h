@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bound mode, inside. Four ideas, each in its file; the byte images stay the authority:
 //
-//   tiles.c    a DMA of bytes that the program never writes is only noted; it is made when something reads the image,
-//              and never when only matmuls read it. Every write of SBUF stamps the granules that it touches.
+//   tiles.c    a load is only noted; it is made when something reads the image or would change its source, and never
+//              when only matmuls read it. Every write of SBUF stamps the granules that it touches.
 //   pack.c     operands of matmuls are packed once: from HBM into the tensor's own store (kept while its generation
 //              lasts when it is constant), from SBUF until an overlapping write.
 //   matmul.c   matmuls wait in a queue, grouped by destination, until something needs their result or would change
@@ -72,12 +72,20 @@ void dev_pack(const dev_kernels *k, const dev_pack_job *job, dev_scratch *s);
 
 // ---- one core ------------------------------------------------------------------------------------------------------
 
+// The bytes of an on-chip operand in its partitions.
+typedef struct dev_region { uint32_t lo, hi; uint8_t start, partitions; bool dense; } dev_region;
+
+enum { DEV_HOLES = 6 };
 typedef struct dev_tile {       // a DMA that has not been made: rows of `runs` runs
     const uint8_t *base;
     int64_t pitch, run_step;
     uint32_t runs, run_bytes;
     uint32_t lo, hi;            // bytes of each partition
     uint8_t start, partitions;
+    uint8_t hole_count;
+    bool is_volatile;           // its source is written by the program, at some other time
+    dev_region holes[DEV_HOLES];    // what was written over it since, where it is still noted
+    uint32_t live;              // granules that are still noted
     uint32_t tensor;
     uint32_t next;              // free list
 } dev_tile;
@@ -112,6 +120,8 @@ typedef struct dev_fast_core {
     uint32_t sequence, batch;
     dev_tile tiles[DEV_TILES];
     uint32_t free_tile;                         // index + 1
+    uint32_t volatile_tiles;                    // how many are noted
+    bool volatile_packs;                        // the queue packs from tensors that the program writes
     dev_cached *cache;                          // [DEV_CACHE_SLOTS]
     VEC(dev_group) groups;
     VEC(dev_link) links;
@@ -135,8 +145,6 @@ static inline dev_scratch *dev_scratch_of(const dev_exec *x, int worker)
     return &f->scratch[f->workers > 1 ? (uint32_t)worker : x->core_index];
 }
 
-// The bytes of an on-chip operand in its partitions.
-typedef struct dev_region { uint32_t lo, hi; uint8_t start, partitions; bool dense; } dev_region;
 dev_region dev_region_of(const dev_exec *x, int slot);
 static inline bool dev_is_run(const dev_ap *a) { return a->rank == 0 || (a->rank == 1 && a->step[0] == a->size); }
 
@@ -145,6 +153,8 @@ void dev_tiles_reset(dev_fast_core *c);
 void dev_before_read(const dev_exec *x, dev_fast_core *c, dev_region r);       // SBUF: makes the noted DMAs
 void dev_before_write(dev_exec *x, dev_fast_core *c, dev_region r);            // SBUF: and runs the queue if it reads there
 void dev_before_psum(dev_exec *x, dev_fast_core *c, dev_region r);             // runs the queue if it writes there
+void dev_before_hbm_write(dev_exec *x, dev_fast_core *c, int slot);           // makes noted DMAs from there
+void dev_make_volatile(const dev_exec *x, dev_fast_core *c);                   // all from tensors that are written
 bool dev_note_dma(dev_exec *x, dev_fast_core *c);                              // false: cannot wait, make it now
 const dev_tile *dev_tile_at(const dev_fast_core *c, dev_region r);             // the one that covers all of it, or NULL
 
@@ -167,6 +177,7 @@ bool dev_fast_tensor_reduce(dev_exec *x);
 bool dev_fast_reciprocal(dev_exec *x);
 bool dev_fast_tensor_copy(dev_exec *x);
 bool dev_fast_memset(dev_exec *x);
+bool dev_fast_affine_select(dev_exec *x);
 bool dev_fast_transpose(dev_exec *x);
 bool dev_fast_dma_transpose(dev_exec *x);
 // Calls fn(context, p0, p1, scratch) over partitions, split over the workers when `work` (ns) is worth it.

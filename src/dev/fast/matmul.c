@@ -118,6 +118,7 @@ void dev_queue_flush(dev_exec *x, dev_fast_core *c)
     }
     c->groups.count = c->links.count = c->packs.count = 0;
     c->queued_work = c->queued_bytes = 0;
+    c->volatile_packs = false;
     c->batch++;
 }
 
@@ -154,7 +155,8 @@ bool dev_fast_matmul(dev_exec *x, dev_fast_core *c)
 {
     const dev_ap *dst = &x->ap[0], *stationary = &x->ap[1], *moving = &x->ap[2];
     const num_dtype ts = (num_dtype)stationary->dtype, tm = (num_dtype)moving->dtype;
-    const int pair = x->insn->attr[1] == ISA_PERF_DOUBLE_ROW ? 2 : 1;
+    const bool transposes = x->insn->op == ISA_transpose;       // by the identity: no attributes
+    const int pair = !transposes && x->insn->attr[1] == ISA_PERF_DOUBLE_ROW ? 2 : 1;
     const int m = (int)dst->partitions, n = (int)dst->free;
     if (dst->dtype != NUM_F32 || !dev_is_run(dst) || !multiplies(ts) || !multiplies(tm) || n == 0) return false;
     if (stationary->rank > 2 || moving->rank > 2 || m * pair > DEV_COLUMNS_MAX || n * pair > DEV_COLUMNS_MAX) return false;
@@ -163,7 +165,7 @@ bool dev_fast_matmul(dev_exec *x, dev_fast_core *c)
     const bool turned = n <= FEW_ROWS && m > FEW_ROWS;
     const dev_group want = { .c = (float *)dst->base, .c_pitch = dst->pitch / sizeof(float), .rows = turned ? n : m,
                              .columns = turned ? m : n, .m = m, .n = n, .turned = turned,
-                             .accumulate = x->insn->attr[0], .form = form, .lo = r.lo, .hi = r.hi, .start = r.start };
+                             .accumulate = !transposes && x->insn->attr[0], .form = form, .lo = r.lo, .hi = r.hi, .start = r.start };
     const uint32_t *panels, *strips;
     // Packing may flush the queue to free a slot; the second operand of this instruction must not lose the first.
     for (uint32_t batch = c->batch + 1; batch != c->batch;) {

@@ -287,11 +287,16 @@ static void fill(dev_exec *x, dev_fast_core *c, const dev_pack_job *job)
     else dev_pack(x->loaded->fast->kernels, job, dev_scratch_of(x, 0));
 }
 
-static const uint32_t *from_hbm(dev_exec *x, dev_fast_core *c, const dev_tile *t, dev_region r, dev_pack_key *key)
+// Where a region of a noted tile lies in HBM.
+static const uint8_t *source_at(const dev_tile *t, dev_region r)
 {
     const uint32_t run = (r.lo - t->lo) / t->run_bytes;
-    const uint8_t *base = t->base + t->pitch * (r.start - t->start) + t->run_step * (int64_t)run +
-                          (r.lo - t->lo - run * t->run_bytes);
+    return t->base + t->pitch * (r.start - t->start) + t->run_step * (int64_t)run + (r.lo - t->lo - run * t->run_bytes);
+}
+
+static const uint32_t *from_hbm(dev_exec *x, dev_fast_core *c, const dev_tile *t, dev_region r, dev_pack_key *key)
+{
+    const uint8_t *base = source_at(t, r);
     key->at = (uint64_t)(uintptr_t)base;
     key->pitch = t->pitch;
     bool made;
@@ -327,11 +332,12 @@ static dev_cached *cache_slot(dev_exec *x, dev_fast_core *c, const dev_pack_key 
     return victim;
 }
 
-static const uint32_t *from_sbuf(dev_exec *x, dev_fast_core *c, int slot, dev_region r, dev_pack_key *key)
+// From SBUF's bytes; those of `t`, when it is given, are still in HBM.
+static const uint32_t *from_sbuf(dev_exec *x, dev_fast_core *c, int slot, dev_region r, const dev_tile *t, dev_pack_key *key)
 {
     const dev_ap *a = &x->ap[slot];
     key->at = (uint64_t)r.start << 32 | (uint32_t)(a->base - x->core->sbuf - r.start * a->pitch);
-    key->pitch = (int64_t)a->pitch;
+    key->pitch = t ? t->pitch : (int64_t)a->pitch;
     if (!dev_is_run(a)) {
         for (int k = 0; k < a->rank; k++) {
             key->step[k] = a->step[k];
@@ -351,10 +357,11 @@ static const uint32_t *from_sbuf(dev_exec *x, dev_fast_core *c, int slot, dev_re
         }
         e->key = *key;
         e->stamp = c->sequence;
-        dev_pack_job job = { .key = *key, .base = a->base, .out = e->data };
+        dev_pack_job job = { .key = *key, .base = t ? source_at(t, r) : a->base, .out = e->data };
         if (!dev_is_run(a)) job.ap = *a;
         fill(x, c, &job);
-        if (x->loaded->fast->workers > 1)
+        if (x->loaded->fast->workers > 1 && t) c->volatile_packs = true;
+        else if (x->loaded->fast->workers > 1)
             for (uint32_t g = r.lo / DEV_GRANULE; g <= (r.hi - 1) / DEV_GRANULE; g++) c->read_batch[g] = c->batch;
     }
     e->batch = c->batch;
@@ -365,7 +372,7 @@ glia_status dev_packed_of(dev_exec *x, dev_fast_core *c, int slot, bool panels, 
 {
     const dev_ap *a = &x->ap[slot];
     const dev_region r = dev_region_of(x, slot);
-    const uint8_t pair = x->insn->attr[1] == ISA_PERF_DOUBLE_ROW ? 2 : 1;
+    const uint8_t pair = x->insn->op == ISA_matmul && x->insn->attr[1] == ISA_PERF_DOUBLE_ROW ? 2 : 1;
     dev_pack_key key;
     memset(&key, 0, sizeof key);
     key.rows = a->partitions * pair;
@@ -376,6 +383,6 @@ glia_status dev_packed_of(dev_exec *x, dev_fast_core *c, int slot, bool panels, 
     key.pair = pair;
     const dev_tile *t = dev_tile_at(c, r);
     if (!t) dev_before_read(x, c, r);
-    *out = t ? from_hbm(x, c, t, r, &key) : from_sbuf(x, c, slot, r, &key);
+    *out = t && !t->is_volatile ? from_hbm(x, c, t, r, &key) : from_sbuf(x, c, slot, r, t, &key);
     return GLIA_OK;
 }

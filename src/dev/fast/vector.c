@@ -371,13 +371,50 @@ static void copy_rows(void *context, uint32_t from, uint32_t to, dev_scratch *s)
         memmove(x->ap[0].base + p * x->ap[0].pitch, x->ap[1].base + p * x->ap[1].pitch, x->ap[0].free * x->ap[0].size);
 }
 
+// Elements of one size between a row and a flat array.
+static void gather_run(uint8_t *out, const dev_run *r, int size)
+{
+    if (r->step == size) memcpy(out, r->at, (size_t)size * r->count);
+    else if (size == 4)
+        for (uint32_t i = 0; i < r->count; i++) memcpy(out + 4 * (size_t)i, r->at + r->step * (int64_t)i, 4);
+    else if (size == 2)
+        for (uint32_t i = 0; i < r->count; i++) memcpy(out + 2 * (size_t)i, r->at + r->step * (int64_t)i, 2);
+    else
+        for (uint32_t i = 0; i < r->count; i++) out[i] = r->at[r->step * (int64_t)i];
+}
+
+static void scatter_run(const dev_run *r, const uint8_t *in, int size)
+{
+    if (r->step == size) memcpy(r->at, in, (size_t)size * r->count);
+    else if (size == 4)
+        for (uint32_t i = 0; i < r->count; i++) memcpy(r->at + r->step * (int64_t)i, in + 4 * (size_t)i, 4);
+    else if (size == 2)
+        for (uint32_t i = 0; i < r->count; i++) memcpy(r->at + r->step * (int64_t)i, in + 2 * (size_t)i, 2);
+    else
+        for (uint32_t i = 0; i < r->count; i++) r->at[r->step * (int64_t)i] = in[i];
+}
+
+static void copy_patterns(void *context, uint32_t from, uint32_t to, dev_scratch *s)
+{
+    const dev_exec *x = context;
+    const dev_ap *dst = &x->ap[0], *src = &x->ap[1];
+    for (uint32_t p = from; p < to; p++) {
+        uint8_t *flat = (uint8_t *)s->rows[0];
+        dev_run run;
+        for (dev_walk w = dev_walk_of(src, src->base + p * src->pitch); dev_walk_next(&w, &run); flat += (size_t)run.count * src->size)
+            gather_run(flat, &run, src->size);
+        flat = (uint8_t *)s->rows[0];
+        for (dev_walk w = dev_walk_of(dst, dst->base + p * dst->pitch); dev_walk_next(&w, &run); flat += (size_t)run.count * dst->size)
+            scatter_run(&run, flat, dst->size);
+    }
+}
+
 bool dev_fast_tensor_copy(dev_exec *x)
 {
     const dev_ap *dst = &x->ap[0], *src = &x->ap[1];
     const uint64_t work = dst->free * dst->partitions / 16;
     const bool bits = dst->dtype == src->dtype && !(x->insn->engine == ISA_ACT && x->machine->generation < 3);
-    if (bits && dev_is_run(dst) && dev_is_run(src)) dev_over_partitions(x, dst->partitions, work, copy_rows, x);
-    else if (!bits) dev_over_partitions(x, dst->partitions, work, cast_rows, x);
-    else return false;
+    const bool plain = dev_is_run(dst) && dev_is_run(src);
+    dev_over_partitions(x, dst->partitions, bits && plain ? work : 4 * work, !bits ? cast_rows : plain ? copy_rows : copy_patterns, x);
     return true;
 }
