@@ -635,23 +635,19 @@ static hz_value loaded(hz_walker *w, const hz_step *s)
     return hz_symbol_value(w->symbols, hz_symbol_add(w->symbols, x), 0);
 }
 
-static void write_register(hz_walker *w, const hz_step *s)
+static hz_value written_value(hz_walker *w, const hz_step *s)
 {
-    hz_value *dst = &w->reg[s->i->engine][isa_operand_of(s->f, s->i, 0)->tensor];
-    if (s->i->op == ISA_reg_move) {
-        *dst = value_of(w, s->i, isa_operand_of(s->f, s->i, 1));
-    } else if (s->i->op == ISA_reg_load) {
-        *dst = loaded(w, s);
-    } else if (s->i->op == ISA_reg_alu) {
-        const hz_symbol fresh = unknown_here(w, s->function, s->insn, s->i->engine, (int)isa_operand_of(s->f, s->i, 0)->tensor);
-        *dst = hz_alu(w->symbols, (isa_alu)s->i->attr[0], value_of(w, s->i, isa_operand_of(s->f, s->i, 1)),
-                      value_of(w, s->i, isa_operand_of(s->f, s->i, 2)), fresh);
-    }
+    if (s->i->op == ISA_reg_load) return loaded(w, s);
+    const hz_value a = value_of(w, s->i, isa_operand_of(s->f, s->i, 1));
+    if (s->i->op == ISA_reg_move) return a;
+    const hz_symbol fresh =
+        unknown_here(w, s->function, s->insn, s->i->engine, (int)isa_operand_of(s->f, s->i, 0)->tensor);
+    return hz_alu(w->symbols, (isa_alu)s->i->attr[0], a, value_of(w, s->i, isa_operand_of(s->f, s->i, 2)), fresh);
 }
 
 void hz_walker_done(hz_walker *w, const hz_step *s)
 {
-    write_register(w, s);
+    if (writes_register(s->i)) w->reg[s->i->engine][isa_operand_of(s->f, s->i, 0)->tensor] = written_value(w, s);
     for (uint32_t u = 0; u < s->i->update_count; u++) {
         const isa_update *up = &s->f->updates.items[s->i->update + u];
         add_count(w, w->index_of[up->sem] - 1u, up->value);
