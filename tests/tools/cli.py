@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The command line as it is promised: each verb, the named fields of its JSON, files that come back byte for byte, and
+what it says of bad input. Python's standard library alone.
+
+usage: cli.py GLIA"""
+import array
+import json
+import math
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+
+GLIA = pathlib.Path(sys.argv[1]).resolve()
+DATA = pathlib.Path(__file__).resolve().parent / "data"
+failures = []
+
+
+def glia(*args, code=0):
+    done = subprocess.run([GLIA, *map(str, args)], capture_output=True, text=True, check=False)
+    if done.returncode != code:
+        failures.append(f"glia {' '.join(map(str, args))}: exit {done.returncode}, want {code}: {done.stderr[:300]}")
+    return done
+
+
+def document(*args, schema):
+    out = glia(*args, "--json").stdout
+    try:
+        d = json.loads(out)
+    except ValueError as e:
+        failures.append(f"glia {args}: no JSON: {e}: {out[:200]}")
+        return {}
+    check(d.get("schema") == schema, f"{args}: schema {d.get('schema')}, want {schema}")
+    return d
+
+
+def check(ok, what):
+    if not ok:
+        failures.append(what)
+
+
+def has(d, *names):
+    for name in names:
+        check(name in d, f"field '{name}' is missing among {sorted(d)[:12]}")
+
+
+def refuses(code, texts, *args):
+    """Exit code, and every text somewhere on stderr, stdout empty."""
+    done = glia(*args, code=code)
+    for text in texts:
+        check(text in done.stderr, f"glia {' '.join(map(str, args))}: stderr lacks '{text}': {done.stderr[:400]}")
+    check(done.stdout == "", f"glia {args}: it failed but printed {done.stdout[:80]}")
+
+
+def save_npy(path, shape, values, descr="<f4"):
+    header = repr({"descr": descr, "fortran_order": False, "shape": shape})
+    header += " " * (-(10 + len(header) + 1) % 64) + "\n"
+    body = array.array("f", values).tobytes() if descr == "<f4" else bytes(values)
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + body)
+
+
+def load_npy(path):
+    raw = path.read_bytes()
+    (size,) = struct.unpack("<H", raw[8:10])
+    return array.array("f", raw[10 + size:])
+
+
+def main(folder):
+    neff, text, again = folder / "layer.neff", folder / "layer.s", folder / "again.neff"
+    layer = DATA / "layer.hlo.txt"
+
+    d = document("compile", layer, "-o", neff, "--target", "trn2", "--auto-cast", "matmult", "--auto-cast-type", "bf16", schema="glia.compile/1")
+    has(d, "sha256", "instructions", "lnc")
+    check(d["classes"]["soft"] == 0, "a soft instruction")
+    passes = glia("compile", layer, "-o", folder / "x.neff", "--print-after", "all").stdout
+    check("after simplify" in passes and "after sync" in passes, "--print-after all prints no passes")
+
+    # A product with a known answer: row i of x is i times the first unit vector, w[0] = 0, 1, 2, ...
+    x = [float(i % 7) if k == 0 else 0.0 for i in range(128) for k in range(256)]
+    w = [float(n % 11) - 5 if k == 0 else 1.0 for k in range(256) for n in range(512)]
+    save_npy(folder / "a.npy", (128, 256), x)
+    save_npy(folder / "b.npy", (256, 512), w)
+    d = document("run", neff, "--input", folder / "a.npy", "--input", folder / "b.npy", "--output-dir", folder / "out", schema="glia.run/1")
+    has(d, "outputs", "time")
+    for name in ("name", "shape", "dtype", "file"):
+        check(name in d["outputs"][0], f"run: outputs[0] lacks {name}")
+    got = load_npy(pathlib.Path(d["outputs"][0]["file"]))
+    want = [max((i % 7) * ((n % 11) - 5.0), 0.0) for i in range(128) for n in range(512)]
+    check(len(got) == len(want) and all(math.isclose(g, v, abs_tol=1e-6) for g, v in zip(got, want)), "run: wrong values")
+    named = glia("run", neff, "--input", f"w={folder / 'b.npy'}", "--input", f"x={folder / 'a.npy'}", "--output-dir", folder / "out2")
+    check("measured" in named.stdout and "simulated" in named.stdout, "run: text says neither measured nor simulated")
+    check(load_npy(folder / "out2" / "output.0.npy") == got, "run: inputs by name differ")
+
+    d = document("time", neff, schema="glia.time/1")
+    has(d, "total_time", "engines", "dma", "critical_path", "assumptions")
+    slower = document("time", neff, "--set", "dma_sustained_bps=1e9", schema="glia.time/1")
+    check(slower["total_time"] > d["total_time"], "time: slower DMA is not slower")
+    calibration = folder / "calibration.json"
+    calibration.write_text('{ "dma_sustained_bps": 1e9 }')
+    check(document("time", neff, "--calibration", calibration, schema="glia.time/1")["total_time"] == slower["total_time"], "time: --calibration is not --set")
+    trace = folder / "trace.json"
+    glia("time", neff, "--trace", trace)
+    check(len(json.loads(trace.read_text())["traceEvents"]) > 10, "time: an empty trace")
+    d = document("time", "--config", DATA / "llama-3-8b.json", "--phase", "decode", "--batch", "1", "--context", "2048", "--instance", "trn2.48xlarge", schema="glia.time/1")
+    plain = document("time", "--config", DATA / "llama-3-8b.json", "--context", "2048", "--instance", "trn2.48xlarge", "--no-extrapolate", schema="glia.time/1")
+    check(abs(plain["total_time"] / d["total_time"] - 1) < 0.01, "time: --no-extrapolate differs by more than 1 %")
+    bytes_read = 2 * 7.5e9      # weights of an 8B model in bf16, the embedding's rows aside
+    check(d["total_time"] > bytes_read / (2.9e12 / 4), "time: faster than the HBM stack can read the weights")
+
+    glia("neff", "disasm", neff, "-o", text)
+    glia("neff", "asm", text, "-o", again)
+    check(neff.read_bytes() == again.read_bytes(), "neff asm: not the same bytes")
+    d = document("neff", "verify", again, schema="glia.neff_verify/1")
+    check(d["hazards"]["violated"] == 0 and d["hazards"]["proved"] > 0, f"neff verify: {d['hazards']}")
+    d = document("neff", "show", neff, schema="glia.neff/1")
+    has(d, "instructions", "tensors", "cores")
+    check(d["classes"]["soft"] == 0 and d["instructions"]["matmul"] > 0, "neff show: counts")
+
+    d = document("hw", "show", "trn2.48xlarge", schema="glia.hw/1")
+    check(d["name"] == "trn2.48xlarge", "hw show: another instance")
+    document("hw", schema="glia.hw/1")
+    check("trn2.48xlarge" in glia("hw", "list").stdout, "hw list")
+    d = document("doctor", schema="glia.doctor/1")
+    check(all(c["result"] != "fail" for c in d["checks"]), f"doctor: {d}")
+
+    for verb in ("generate", "eval", "compile", "run", "time", "neff", "hw", "doctor"):
+        check("--help" in glia(verb, "--help").stdout, f"{verb} --help")
+
+    # Bad input: what, where, both values, what to do.
+    refuses(2, ["--targte", "--target"], "compile", layer, "-o", neff, "--targte", "trn2")
+    refuses(2, ["'neffs'", "'neff'"], "neffs")
+    refuses(5, ["nothing.hlo.txt"], "compile", folder / "nothing.hlo.txt", "-o", neff)
+    refuses(5, ["'trn2.48xlarg'", "trn2.48xlarge"], "hw", "show", "trn2.48xlarg")
+    refuses(2, ["bf16", "'fp17'"], "compile", layer, "-o", neff, "--auto-cast-type", "fp17")
+    hostile = folder / "hostile.hlo.txt"
+    hostile.write_text(layer.read_text().replace("maximum", "maximus").replace("f32[256,512]{1,0} parameter", "f32[999999999999,999999999]{1,0} parameter"))
+    refuses(3, ["hostile.hlo.txt:", "maximus", "maximum"], "compile", hostile, "-o", folder / "h.neff")
+    truncated = folder / "truncated.neff"
+    truncated.write_bytes(neff.read_bytes()[:-100])
+    refuses(3, ["truncated.neff"], "run", truncated, "--random", "1")
+    renamed = folder / "renamed.neff"
+    renamed.write_bytes((folder / "a.npy").read_bytes())
+    refuses(4, ["renamed.neff", ".npy"], "run", renamed, "--random", "1")
+    refuses(2, ["'w'", "--random"], "run", neff, "--input", folder / "a.npy")
+    refuses(3, ["f32[256,512]", "f32[128,256]", "'w'"], "run", neff, "--input", folder / "a.npy", "--input", folder / "a.npy")
+    refuses(3, ["trn1", "trn2"], "run", neff, "--random", "1", "--instance", "trn1.2xlarge")
+    refuses(6, ["weights", "hint:", "MiB"], "time", "--config", DATA / "llama-3-70b.json", "--instance", "trn1.2xlarge")
+    refuses(4, ["'--batch' is 4"], "time", "--config", DATA / "llama-3-8b.json", "--batch", "4")
+    refuses(5, ["'no_such_field'"], "time", neff, "--set", "no_such_field=1")
+    refuses(5, ["/proc/no/layer.neff"], "compile", layer, "-o", "/proc/no/layer.neff")
+    refuses(5, ["nothing.gguf"], "generate", "--model", folder / "nothing.gguf", "--prompt", "a")
+
+
+with tempfile.TemporaryDirectory() as tmp:
+    main(pathlib.Path(tmp))
+for failure in failures:
+    print(f"FAIL: {failure}")
+sys.exit(1 if failures else 0)
