@@ -222,15 +222,16 @@ glia_strbuf neff_dynamic(void)
     return net_neff(&n);
 }
 
-glia_strbuf neff_product(void)
+glia_strbuf neff_product(bool packed)
 {
     net n = net_begin("product", "trn2", 1);
     const uint32_t w = net_tensor(&n, "w", ISA_TENSOR_INPUT, 128, 128), x = net_tensor(&n, "x", ISA_TENSOR_INPUT, 128, 64);
     const uint32_t y = net_tensor(&n, "y", ISA_TENSOR_OUTPUT, 128, 64);
-    n.program->tensors.items[w].layout = (isa_layout){ 2, { { 1, 128, 1 }, { 1, 128, 0 } } };
+    if (packed) n.program->tensors.items[w].layout = (isa_layout){ 2, { { 1, 128, 1 }, { 1, 128, 0 } } };
     n.program->tensors.items[w].weight = 1;
-    // SBUF partition r, element c = w[r, c], which lies at c * 128 + r.
-    const isa_operand from = isa_hbm(isa_slot_global(n.f, n.program, w), NUM_F32, 0, 2, (int64_t[]){ 1, 128 }, (uint32_t[]){ 128, 128 });
+    // Packed, SBUF partition r, element c = w[r, c], which lies at c * 128 + r.
+    const int64_t rows = packed ? 1 : 128, columns = packed ? 128 : 1;
+    const isa_operand from = isa_hbm(isa_slot_global(n.f, n.program, w), NUM_F32, 0, 2, (int64_t[]){ rows, columns }, (uint32_t[]){ 128, 128 });
     chain(&n, isa_emit_dma(n.f, ISA_dma_copy, ISA_SP, 0, sbuf_of(&n, w, AT_A), from, ISA_DGE_NONE, 0));
     net_load(&n, AT_B, x);
     const isa_operand psum = isa_chip(ISA_PSUM, NUM_F32, 0, 128, 0, 64);

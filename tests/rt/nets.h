@@ -35,8 +35,8 @@ glia_strbuf neff_scratch(const char *name, uint64_t bytes);     // y = a, with s
 glia_strbuf neff_constant(void);                                // y = a + 1s that the NEFF holds
 glia_strbuf neff_dynamic(void);                                 // y = a doubled n times, n a register loaded from input n
 
-// y = w^T x: w fp32 [128, 128], a weight in a layout that puts columns before rows; x [128, 64].
-glia_strbuf neff_product(void);
+// y = w^T x: w fp32 [128, 128], a weight, plain or (`packed`) in a layout that puts columns before rows; x [128, 64].
+glia_strbuf neff_product(bool packed);
 glia_strbuf neff_round(void);                                   // y = a as bf16; both [128, 8]
 
 // nrt_init with an environment of these `NAME=value`s and nothing else that the runtime reads; NULL ends the list.

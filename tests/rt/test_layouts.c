@@ -182,12 +182,49 @@ TEST(layout, a_slice_itself_may_be_bound)
     for (int k = 0; k < N; k++) values[k] = (float)k;
     EXPECT_NRT(nrt_tensor_write(unaligned, values, 0, sizeof values), NRT_SUCCESS);
     nrt_tensor_set_t *in = session_set("a", unaligned, "b", unaligned, NULL);
+    const uint64_t copies = glia_rt_counter("copies");
     EXPECT_NRT(nrt_execute(add, in, session_set("y", r.y, NULL)), NRT_SUCCESS);
     expect_floats(r.y, N, 0, 2);
+    EXPECT_EQ_INT(glia_rt_counter("copies"), copies + 1);
     // As an output too: the copy goes back.
     EXPECT_NRT(nrt_execute(add, session_set("a", r.y, "b", r.y, NULL), session_set("y", unaligned, NULL)), NRT_SUCCESS);
     expect_floats(unaligned, N, 0, 4);
     session_end();
+}
+
+TEST(layout, what_a_program_wrote_reaches_the_copies_of_others)
+{
+    session_begin("NEURON_LOGICAL_NC_CONFIG=1", NULL);
+    const reader r = reader_of(true);
+    nrt_model_t *accumulate = session_load(neff_accumulate(COLUMNS), 0);
+    nrt_tensor_t *state = session_tensor(0, N, 0, 1), *x = session_tensor(0, N, 10, 0);
+    nrt_tensor_set_t *in = session_set("state", state, "w", state, "x", x, NULL), *none = session_set(NULL, NULL);
+    for (int k = 0; k < 3; k++) {
+        expect_device(&r, in, 10 * (float)k);
+        EXPECT_NRT(nrt_execute(accumulate, in, none), NRT_SUCCESS);
+    }
+    session_end();
+}
+
+// dev keeps packed forms of a weight by its generation: bytes that change in place must be seen.
+TEST(layout, a_weight_that_changes_in_place_is_multiplied_anew)
+{
+    for (int packed = 0; packed < 2; packed++) {
+        session_begin("NEURON_LOGICAL_NC_CONFIG=1", NULL);
+        nrt_model_t *model = session_load(neff_product(packed), 0);
+        nrt_tensor_t *w = session_tensor(0, 128 * 128, 0, 0), *x = session_tensor(0, 128 * 64, 1, 0), *y = session_tensor(0, 128 * 64, 0, 0);
+        nrt_tensor_set_t *in = session_set("w", w, "x", x, NULL), *out = session_set("y", y, NULL);
+        for (int k = 1; k <= 3; k++) {
+            static float row[128];
+            for (int m = 0; m < 128; m++) row[m] = (float)(k * 100 + m);
+            EXPECT_NRT(nrt_tensor_write(w, row, 128 * 4, sizeof row), NRT_SUCCESS);     // w[1, m]
+            EXPECT_NRT(nrt_execute(model, in, out), NRT_SUCCESS);
+            static float got[128 * 64];
+            EXPECT_NRT(nrt_tensor_read(y, got, 0, sizeof got), NRT_SUCCESS);
+            for (int m = 0; m < 128; m++) EXPECT_EQ_INT(got[m * 64 + m % 64], k * 100 + m);
+        }
+        session_end();
+    }
 }
 
 TEST(layout, a_tensor_whose_address_is_out_is_never_packed)

@@ -2,6 +2,7 @@
 // Many threads: executions on two cores that share a weight, executions of one model, writes between them, freeing
 // while another thread executes on something else. Run under TSan as well as for its values.
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "rt/nets.h"
@@ -147,7 +148,7 @@ static void fill_product_weight(nrt_tensor_t *w, float first)
 // The packed forms that dev makes of a weight hang on it too, and both cores use them.
 TEST(threads, two_cores_multiply_by_one_weight_that_is_rewritten)
 {
-    session_begin("NEURON_LOGICAL_NC_CONFIG=1", NULL);
+    session_begin("NEURON_LOGICAL_NC_CONFIG=1", "GLIA_THREADS=2", NULL);
     nrt_tensor_t *w = session_tensor(0, 128 * 128, 0, 0), *x = session_tensor(0, 128 * 64, 0, 0);
     float *values = glia_alloc(128 * 64 * 4);
     for (int k = 0; k < 128; k++)
@@ -158,7 +159,7 @@ TEST(threads, two_cores_multiply_by_one_weight_that_is_rewritten)
     nrt_tensor_set_t *in = session_set("w", w, "x", x, NULL);
     worker workers[2];
     for (int c = 0; c < 2; c++) {
-        workers[c] = (worker){ .model = session_load(neff_product(), c), .y = session_tensor(c, 128 * 64, 0, 0), .in = in };
+        workers[c] = (worker){ .model = session_load(neff_product(true), c), .y = session_tensor(c, 128 * 64, 0, 0), .in = in };
         workers[c].out = session_set("y", workers[c].y, NULL);
         start(&workers[c], execute_product);
     }
@@ -247,12 +248,16 @@ TEST(threads, objects_come_and_go_while_others_execute)
 // ---- the queue itself ----------------------------------------------------------------------------------------------
 
 typedef struct count_job { rt_job job; pthread_t ran_on; int *next; int number; } count_job;
+static atomic_int inside, overlaps;
 
 static void run_count(rt_job *job)
 {
     count_job *c = (count_job *)job;
+    if (atomic_fetch_add(&inside, 1)) atomic_fetch_add(&overlaps, 1);
+    sched_yield();                  // gives the others a chance to be wrong
     c->ran_on = pthread_self();
     c->number = (*c->next)++;       // no lock: the queue lets one run at a time
+    atomic_fetch_sub(&inside, 1);
 }
 
 TEST(queue, an_empty_one_runs_on_the_caller_in_order)
@@ -297,5 +302,6 @@ TEST(queue, jobs_of_many_threads_never_overlap)
     for (int k = 0; k < 4; k++) EXPECT_EQ_INT(pthread_create(&threads[k], NULL, use_queue, &user), 0);
     for (int k = 0; k < 4; k++) pthread_join(threads[k], NULL);
     EXPECT_EQ_INT(next, 4000);
+    EXPECT_EQ_INT(overlaps, 0);
     rt_queue_fini(&q);
 }
