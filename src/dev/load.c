@@ -142,11 +142,13 @@ static void find_written(dev_loaded *l)
             for (uint32_t s = 0; s < f->slots.count; s++) {
                 if (!slots[s] || f->slots.items[s].kind != ISA_SLOT_GLOBAL) continue;
                 const uint32_t tensor = f->slots.items[s].index;
-                l->written[tensor] = 1;
-                // An aliased output's storage is its input's too.
-                if (l->program->tensors.items[tensor].alias >= 0) l->written[l->program->tensors.items[tensor].alias] = 1;
+                l->written[tensor] |= (uint8_t)(1u << c);
             }
         }
+    }
+    for (uint32_t t = 0; t < l->program->tensors.count; t++) {      // an aliased output and its input are one storage
+        const int32_t alias = l->program->tensors.items[t].alias;
+        if (alias >= 0) l->written[t] = l->written[alias] |= l->written[t];
     }
 }
 

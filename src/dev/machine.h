@@ -98,7 +98,7 @@ struct dev_loaded {
     dev_buffer **bound;         // [tensors]; NULL: not bound
     dev_buffer *own;            // [tensors]; storage of what nobody bound, made when first needed
     uint8_t **shadow;           // [tensors]; kept while a shadowed run needs them
-    uint8_t *written;           // [tensors]: 1 when some instruction writes it
+    uint8_t *written;           // [tensors]: bit mask of the cores some of whose instructions write it
     struct dev_fast *fast;      // bound mode's own, see fast/fast.h; NULL in exact mode
 };
 

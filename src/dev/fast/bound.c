@@ -19,7 +19,6 @@ static const dev_fast_fn fast_table[ISA_OP_COUNT] = {
     [ISA_tensor_copy] = dev_fast_tensor_copy,
     [ISA_memset] = dev_fast_memset,
     [ISA_affine_select] = dev_fast_affine_select,
-    [ISA_transpose] = dev_fast_transpose,
     [ISA_dma_transpose] = dev_fast_dma_transpose,
 };
 
@@ -49,10 +48,11 @@ static glia_status execute(dev_exec *x)
     const uint8_t op = x->insn->op;
     const bool multiplies = op == ISA_matmul || (op == ISA_transpose && x->machine->generation < 3);
     if (multiplies && dev_fast_matmul(x, c)) return GLIA_OK;
+    if (op == ISA_transpose && dev_fast_transpose(x)) return GLIA_OK;
     if (op == ISA_dma_copy && dev_note_dma(x, c)) return GLIA_OK;
     if (op == ISA_barrier) {
         dev_queue_flush(x, c);
-        dev_make_volatile(x, c);
+        dev_make_shared(x, c);
     }
     prepare(x, c);
     if (fast_table[op] && fast_table[op](x)) return GLIA_OK;

@@ -154,9 +154,10 @@ void dev_before_read(const dev_exec *x, dev_fast_core *c, dev_region r);       /
 void dev_before_write(dev_exec *x, dev_fast_core *c, dev_region r);            // SBUF: and runs the queue if it reads there
 void dev_before_psum(dev_exec *x, dev_fast_core *c, dev_region r);             // runs the queue if it writes there
 void dev_before_hbm_write(dev_exec *x, dev_fast_core *c, int slot);           // makes noted DMAs from there
-void dev_make_volatile(const dev_exec *x, dev_fast_core *c);                   // all from tensors that are written
+void dev_make_shared(const dev_exec *x, dev_fast_core *c);                     // all from tensors that another core writes
 bool dev_note_dma(dev_exec *x, dev_fast_core *c);                              // false: cannot wait, make it now
 const dev_tile *dev_tile_at(const dev_fast_core *c, dev_region r);             // the one that covers all of it, or NULL
+const uint8_t *dev_source_at(const dev_tile *t, dev_region r);                 // where it lies in HBM, rows t->pitch apart
 
 // ---- pack.c ----
 glia_status dev_packed_of(dev_exec *x, dev_fast_core *c, int slot, bool panels, dev_form form, const uint32_t **out);
@@ -178,7 +179,7 @@ bool dev_fast_reciprocal(dev_exec *x);
 bool dev_fast_tensor_copy(dev_exec *x);
 bool dev_fast_memset(dev_exec *x);
 bool dev_fast_affine_select(dev_exec *x);
-bool dev_fast_transpose(dev_exec *x);
+bool dev_fast_transpose(dev_exec *x);       // before prepare: reads noted tiles where they are
 bool dev_fast_dma_transpose(dev_exec *x);
 // Calls fn(context, p0, p1, scratch) over partitions, split over the workers when `work` (ns) is worth it.
 typedef void (*dev_rows_fn)(void *context, uint32_t p0, uint32_t p1, dev_scratch *s);

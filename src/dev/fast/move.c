@@ -135,8 +135,15 @@ bool dev_fast_transpose(dev_exec *x)
     const dev_ap *dst = &x->ap[0], *data = &x->ap[1];
     if (x->machine->generation < 3 || dst->size != data->size || (data->size != 2 && data->size != 4)) return false;
     if (!dev_is_run(dst) || !dev_is_run(data)) return false;
-    turn(x->loaded->fast->kernels, data->size, dst->base, dst->pitch, data->base, data->pitch, (int)data->partitions,
-         (int)data->free);
+    dev_fast_core *c = dev_fast_of(x);
+    const dev_region r = dev_region_of(x, 1);
+    const dev_tile *t = dev_tile_at(c, r);
+    const int64_t align = data->size - 1;
+    if (t && (t->pitch < 0 || (t->pitch & align) || ((intptr_t)dev_source_at(t, r) & align))) t = NULL;
+    if (!t) dev_before_read(x, c, r);
+    dev_before_psum(x, c, dev_region_of(x, 0));
+    turn(x->loaded->fast->kernels, data->size, dst->base, dst->pitch, t ? dev_source_at(t, r) : data->base,
+         t ? (size_t)t->pitch : data->pitch, (int)data->partitions, (int)data->free);
     return true;
 }
 

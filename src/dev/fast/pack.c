@@ -287,16 +287,9 @@ static void fill(dev_exec *x, dev_fast_core *c, const dev_pack_job *job)
     else dev_pack(x->loaded->fast->kernels, job, dev_scratch_of(x, 0));
 }
 
-// Where a region of a noted tile lies in HBM.
-static const uint8_t *source_at(const dev_tile *t, dev_region r)
-{
-    const uint32_t run = (r.lo - t->lo) / t->run_bytes;
-    return t->base + t->pitch * (r.start - t->start) + t->run_step * (int64_t)run + (r.lo - t->lo - run * t->run_bytes);
-}
-
 static const uint32_t *from_hbm(dev_exec *x, dev_fast_core *c, const dev_tile *t, dev_region r, dev_pack_key *key)
 {
-    const uint8_t *base = source_at(t, r);
+    const uint8_t *base = dev_source_at(t, r);
     key->at = (uint64_t)(uintptr_t)base;
     key->pitch = t->pitch;
     bool made;
@@ -357,7 +350,7 @@ static const uint32_t *from_sbuf(dev_exec *x, dev_fast_core *c, int slot, dev_re
         }
         e->key = *key;
         e->stamp = c->sequence;
-        dev_pack_job job = { .key = *key, .base = t ? source_at(t, r) : a->base, .out = e->data };
+        dev_pack_job job = { .key = *key, .base = t ? dev_source_at(t, r) : a->base, .out = e->data };
         if (!dev_is_run(a)) job.ap = *a;
         fill(x, c, &job);
         if (x->loaded->fast->workers > 1 && t) c->volatile_packs = true;

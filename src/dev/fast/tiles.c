@@ -102,13 +102,16 @@ static bool meets(const dev_region *r, uint32_t lo, uint32_t hi, uint32_t start,
     return r->lo < hi && lo < r->hi && r->start < start + partitions && start < (uint32_t)r->start + r->partitions;
 }
 
-// All of `r` was written over since the tile was noted.
-static bool in_hole(const dev_tile *t, const dev_region *r)
+// All of bytes lo..hi of these partitions were written over since the tile was noted; by holes from number `hole` on.
+static bool in_holes(const dev_tile *t, uint32_t start, uint32_t partitions, uint32_t lo, uint32_t hi, uint32_t hole)
 {
-    for (uint32_t h = 0; h < t->hole_count; h++)
-        if (t->holes[h].lo <= r->lo && r->hi <= t->holes[h].hi && has_partitions(&t->holes[h], r->start, r->partitions))
-            return true;
-    return false;
+    for (; hole < t->hole_count && lo < hi; hole++) {
+        const dev_region *h = &t->holes[hole];
+        if (!has_partitions(h, start, partitions) || h->hi <= lo || hi <= h->lo) continue;
+        return in_holes(t, start, partitions, lo, h->lo < hi ? h->lo : hi, hole + 1) &&
+               in_holes(t, start, partitions, h->hi > lo ? h->hi : lo, hi, hole + 1);
+    }
+    return lo >= hi;
 }
 
 void dev_before_read(const dev_exec *x, dev_fast_core *c, dev_region r)
@@ -117,7 +120,9 @@ void dev_before_read(const dev_exec *x, dev_fast_core *c, dev_region r)
     for (uint32_t g = r.lo / DEV_GRANULE; g <= (r.hi - 1) / DEV_GRANULE; g++) {
         if (!c->pending[g]) continue;
         const dev_tile *t = &c->tiles[c->pending[g] - 1];
-        if (meets(&r, t->lo, t->hi, t->start, t->partitions) && !in_hole(t, &r)) make(x, c, c->pending[g]);
+        if (!meets(&r, t->lo, t->hi, t->start, t->partitions)) continue;
+        const uint32_t lo = r.lo > t->lo ? r.lo : t->lo, hi = r.hi < t->hi ? r.hi : t->hi;
+        if (!in_holes(t, r.start, r.partitions, lo, hi, 0)) make(x, c, c->pending[g]);
     }
 }
 
@@ -138,7 +143,13 @@ static void write_over(const dev_exec *x, dev_fast_core *c, dev_region r, uint32
         forget_granule(c, g);
         return;
     }
-    if (in_hole(t, &r)) return;         // an earlier granule of this write, or an earlier write
+    for (uint32_t h = 0; h < t->hole_count; h++) {      // a row of writes makes one hole
+        dev_region *hole = &t->holes[h];
+        if (hole->start != r.start || hole->partitions != r.partitions || hole->hi < r.lo || r.hi < hole->lo) continue;
+        if (r.lo < hole->lo) hole->lo = r.lo;
+        if (r.hi > hole->hi) hole->hi = r.hi;
+        return;
+    }
     if (t->hole_count == DEV_HOLES) make(x, c, id);
     else t->holes[t->hole_count++] = r;
 }
@@ -167,14 +178,15 @@ static void source_of(const dev_tile *t, const uint8_t **lo, const uint8_t **hi)
     *hi = t->base + (rows > 0 ? rows : 0) + (runs > 0 ? runs : 0) + t->run_bytes;
 }
 
-static void make_from(const dev_exec *x, dev_fast_core *c, const uint8_t *lo, const uint8_t *hi)
+// `writers`: bit mask of cores; only tiles whose source one of them writes.
+static void make_from(const dev_exec *x, dev_fast_core *c, const uint8_t *lo, const uint8_t *hi, uint8_t writers)
 {
     uint32_t previous = 0;
     for (uint32_t g = 0; g < c->granules && c->volatile_tiles; g++) {
         const uint32_t id = c->pending[g];
         if (!id || id == previous) continue;
         previous = id;
-        if (!c->tiles[id - 1].is_volatile) continue;
+        if (!(x->loaded->written[c->tiles[id - 1].tensor] & writers)) continue;
         const uint8_t *from, *to;
         source_of(&c->tiles[id - 1], &from, &to);
         if (from < hi && lo < to) make(x, c, id);
@@ -186,12 +198,13 @@ void dev_before_hbm_write(dev_exec *x, dev_fast_core *c, int slot)
     const dev_shape *s = &x->shape[slot];
     if (s->empty) return;
     if (c->volatile_packs) dev_queue_flush(x, c);
-    if (c->volatile_tiles) make_from(x, c, x->ap[slot].base + s->lo, x->ap[slot].base + s->hi);
+    if (c->volatile_tiles) make_from(x, c, x->ap[slot].base + s->lo, x->ap[slot].base + s->hi, UINT8_MAX);
 }
 
-void dev_make_volatile(const dev_exec *x, dev_fast_core *c)
+void dev_make_shared(const dev_exec *x, dev_fast_core *c)
 {
-    if (c->volatile_tiles) make_from(x, c, NULL, (const uint8_t *)UINTPTR_MAX);
+    const uint8_t others = (uint8_t)~(1u << x->core_index);
+    if (c->volatile_tiles) make_from(x, c, NULL, (const uint8_t *)UINTPTR_MAX, others);
 }
 
 void dev_before_psum(dev_exec *x, dev_fast_core *c, dev_region r)
@@ -260,6 +273,12 @@ bool dev_note_dma(dev_exec *x, dev_fast_core *c)
     c->tiles[id - 1] = t;
     for (uint32_t g = first; g <= last; g++) c->pending[g] = id;
     return true;
+}
+
+const uint8_t *dev_source_at(const dev_tile *t, dev_region r)
+{
+    const uint32_t run = (r.lo - t->lo) / t->run_bytes;
+    return t->base + t->pitch * (r.start - t->start) + t->run_step * (int64_t)run + (r.lo - t->lo - run * t->run_bytes);
 }
 
 const dev_tile *dev_tile_at(const dev_fast_core *c, dev_region r)
