@@ -81,7 +81,7 @@ static outcome check_waits(sim *s, sim_core *c, sim_engine *e, const sim_insn *i
     const int64_t latency = s->semaphore_ps[e->id];
     for (uint32_t k = 0; k < i->waits.count; k++) {
         const sim_wait *w = &c->waits.items[i->waits.first + k];
-        const int64_t value = w->value + (w->relative ? base[w->sem] : 0);
+        const int64_t value = w->relative ? sim_wrap_add(base[w->sem], w->value) : w->value;
         sim_semaphore *sem = &c->semaphores[w->sem];
         if (sem->value < value) {
             hold(s, c, e, w->sem, value);
@@ -102,7 +102,7 @@ static outcome check_ports(sim *s, sim_core *c, sim_engine *e, const sim_step *s
 {
     for (uint32_t k = 0; k < step->ports.count; k++) {
         const sim_delta *d = &c->deltas.items[step->ports.first + k];
-        const int64_t value = e->count[d->sem] + d->value;
+        const int64_t value = sim_wrap_add(e->count[d->sem], d->value);
         if (c->semaphores[d->sem].value < value) {
             hold(s, c, e, d->sem, value);
             return HELD;
@@ -125,7 +125,7 @@ static void count_work(sim_core *c, const sim_insn *i)
 {
     int64_t *to = (int64_t *)&c->counters;
     const int64_t *from = (const int64_t *)i->work;
-    for (int k = 0; k < SIM_COUNTERS; k++) to[k] += from[k];
+    for (int k = 0; k < SIM_COUNTERS; k++) to[k] = sim_wrap_add(to[k], from[k]);
 }
 
 static void count_active(sim *s, sim_core *c, sim_engine *e, int64_t start, int64_t end)
@@ -286,7 +286,7 @@ static void start_sequencer(sim *s, sim_core *c, sim_engine *e, const sim_insn *
 // A barrier ends on both cores when the later one has arrived and the signal has crossed.
 static void arrive_at_barrier(sim *s, sim_core *c, sim_engine *e, const sim_insn *i, binding b)
 {
-    const uint8_t id = i->insn->attr[0];
+    const uint8_t id = s->ordered_barriers ? 0 : i->insn->attr[0];
     const uint32_t other = 1u - e->core;
     const uint32_t node = add_node(s, e, i, s->now, b);
     e->node = node;
@@ -416,7 +416,7 @@ void sim_engine_attempt(sim *s, uint32_t core, uint32_t engine)
 static void raise_semaphore(sim *s, sim_core *c, uint32_t core, const sim_delta *d, uint32_t node)
 {
     sim_semaphore *sem = &c->semaphores[d->sem];
-    sem->value += d->value;
+    sem->value = sim_wrap_add(sem->value, d->value);
     sem->head = (uint8_t)((sem->head + 1) % SIM_HISTORY);
     sem->history[sem->head] = (sim_update){ sem->value, s->now, node };
     for (uint32_t n = 0; n < ISA_ENGINE_COUNT; n++) {

@@ -80,7 +80,7 @@ typedef struct sim_step {
 typedef struct sim_stream { VEC(sim_step) steps; } sim_stream;
 
 typedef enum sim_trips { SIM_TRIPS_STATIC, SIM_TRIPS_TRACE, SIM_TRIPS_EXPECTED, SIM_TRIPS_BOUND, SIM_TRIPS_UNKNOWN } sim_trips;
-// One control instruction, or a run of equal calls, which is a loop too.
+// One control instruction, or a run of equal stretches, which is a loop too.
 typedef struct sim_control {
     uint32_t function, insn, end;       // instruction range [insn, end)
     uint32_t callee;
@@ -246,8 +246,13 @@ typedef struct sim {
     int64_t semaphore_ps[ISA_ENGINE_COUNT], semaphore_ps_max, branch_ps[ISA_ENGINE_COUNT];
     int64_t fixed_ps, hwdge_ps, table_ps, throttle_ps;
     double throttle_start, throttle_leak;
+    bool ordered_barriers;              // each core meets its barriers on one engine, so they pair up by order
     bool exclusive_psum, exclusive_sbuf, banked_psum, shared_bus;     // what engines share, by generation
 } sim;
+
+// Counters and semaphores wrap rather than overflow: only a hostile program gets there.
+static inline int64_t sim_wrap_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+static inline int64_t sim_wrap_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 
 int64_t sim_cycles_ps(const hw_chip *chip, hw_engine engine, int64_t cycles);   // rounded up, saturating
 int64_t sim_ns_ps(double ns);

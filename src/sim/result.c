@@ -311,8 +311,24 @@ static void prepare(sim *s)
     s->banked_psum = s->shared_bus = hw_int(chip->generation) >= 3;
 }
 
+static bool barriers_are_ordered(const sim *s)
+{
+    for (uint32_t core = 0; core < s->core_count; core++) {
+        unsigned engines = 0;
+        const isa_core *c = &s->program->cores[core];
+        for (uint32_t k = 0; k < c->functions.count; k++)
+            for (uint32_t n = 0; n < c->functions.items[k]->insns.count; n++) {
+                const isa_insn *i = &c->functions.items[k]->insns.items[n];
+                if (i->op == ISA_barrier) engines |= 1u << i->engine;
+            }
+        if (engines & (engines - 1)) return false;
+    }
+    return true;
+}
+
 static glia_status build(sim *s)
 {
+    s->ordered_barriers = barriers_are_ordered(s);
     for (uint32_t core = 0; core < s->core_count; core++) {
         sim_core *c = &s->cores[core];
         c->isa = &s->program->cores[core];

@@ -62,7 +62,7 @@ static void apply(const sim_core *c, sim_engine *e, sim_range list)
 {
     for (uint32_t k = 0; k < list.count; k++) {
         const sim_delta *d = &c->deltas.items[list.first + k];
-        e->count[d->sem] += d->value;
+        e->count[d->sem] = sim_wrap_add(e->count[d->sem], d->value);
     }
 }
 

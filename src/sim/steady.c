@@ -242,7 +242,7 @@ static bool semaphores_moved(const sim *s, const snapshot *now, const snapshot *
         int64_t *expected = glia_alloc(sizeof(int64_t) * (c->semaphore_count + 1));
         for (uint32_t n = 0; k && n < k->delta.count; n++) {
             const sim_delta *d = &c->deltas.items[k->delta.first + n];
-            expected[d->sem] = d->value * m[core].by;
+            expected[d->sem] = sim_wrap_mul(d->value, m[core].by);
         }
         bool equal = true;
         for (uint32_t n = 0; n < c->semaphore_count; n++)
@@ -286,9 +286,12 @@ static void move_engine(sim_core *c, sim_engine *e, const motion *m, int64_t tim
     const sim_range list = c->controls.items[m->control].delta;
     for (uint32_t n = 0; n < list.count; n++) {
         const sim_delta *d = &c->deltas.items[list.first + n];
-        const int64_t more = d->value * m->by * times;
-        e->count[d->sem] += more;
-        for (uint32_t k = m->depth; k < e->frames.count; k++) e->bases.items[(size_t)k * c->semaphore_count + d->sem] += more;
+        const int64_t more = sim_wrap_mul(sim_wrap_mul(d->value, m->by), times);
+        e->count[d->sem] = sim_wrap_add(e->count[d->sem], more);
+        for (uint32_t k = m->depth; k < e->frames.count; k++) {
+            int64_t *base = &e->bases.items[(size_t)k * c->semaphore_count + d->sem];
+            *base = sim_wrap_add(*base, more);
+        }
         if (e->state == SIM_BLOCKED && e->blocked_sem == d->sem) e->blocked_value += more;
     }
 }
@@ -302,9 +305,9 @@ static void move_semaphores(sim_core *c, const motion *m, int64_t times, int64_t
     for (uint32_t n = 0; n < list.count; n++) {
         const sim_delta *d = &c->deltas.items[list.first + n];
         sim_semaphore *sem = &c->semaphores[d->sem];
-        const int64_t more = d->value * m->by * times;
-        sem->value += more;
-        for (uint32_t k = 0; k < SIM_HISTORY; k++) sem->history[k].value += more;
+        const int64_t more = sim_wrap_mul(sim_wrap_mul(d->value, m->by), times);
+        sem->value = sim_wrap_add(sem->value, more);
+        for (uint32_t k = 0; k < SIM_HISTORY; k++) sem->history[k].value = sim_wrap_add(sem->history[k].value, more);
     }
 }
 
@@ -332,7 +335,7 @@ static void skip(sim *s, const snapshot *now, const snapshot *then, const motion
         move_dma(c, shift);
         int64_t *counters = (int64_t *)&c->counters;
         const int64_t *b = (const int64_t *)&now->counters[core], *a = (const int64_t *)&then->counters[core];
-        for (int k = 0; k < SIM_COUNTERS; k++) counters[k] += (b[k] - a[k]) * times;
+        for (int k = 0; k < SIM_COUNTERS; k++) counters[k] = sim_wrap_add(counters[k], sim_wrap_mul(sim_wrap_add(b[k], -a[k]), times));
     }
     for (uint32_t k = 0; k < s->heap.count; k++) s->heap.items[k].time += shift;
     if (s->dma_next != SIM_NEVER) s->dma_next += shift;

@@ -4,28 +4,15 @@
 // An engine's stream through a function has a step for each of its instructions and for each control instruction that
 // it takes part in. What the others do between two control steps is folded into the later one as the sum of their
 // semaphore updates: that keeps the program-order count from which relative waits are measured, at no cost per
-// instruction. Whole loops and calls that an engine has nothing to do in are folded too. Consecutive equal calls become
-// a loop, so that a stack of layers is one, however the compiler wrote it.
+// instruction. Whole loops and calls that an engine has nothing to do in are folded too. Equal stretches in a row become
+// a loop (groups.c), so that a stack of layers is one, however the compiler wrote it.
 //
 // Relies on isa_check_structure: control is closed in order, calls go to later functions.
-#include "sim/machine.h"
+#include "sim/lower.h"
 
 #include <string.h>
 
-enum { EQUAL_CALLS = 3, NO_CONTROL = -1, MAX_DEPTH = 64 };      // from so many equal calls on they are a loop
-
-typedef struct lowering {
-    sim *s;
-    sim_core *c;
-    uint32_t core;
-    const isa_function *f;
-    sim_function *out;
-    uint32_t function;
-    int32_t *control_of;        // [insns of f] index into the core's controls, or NO_CONTROL
-    uint32_t *end_of;           // control: index of its end; `if`: of its end_if
-    uint32_t *else_of;          // `if`: of its else, or of its end_if
-    const int32_t *formals;     // [formals of f] tensor that the first caller binds, or -1
-} lowering;
+enum { NO_CONTROL = -1, MAX_DEPTH = 64 };
 
 static bool takes_part(const isa_insn *i, int engine)
 {
@@ -138,7 +125,7 @@ static void count_by_tensor(const lowering *l, sim_insn *i)
 
 // ---- control -------------------------------------------------------------------------------------------------------
 
-static int32_t add_control(lowering *l, uint32_t insn, uint32_t end)
+int32_t sim_add_control(lowering *l, uint32_t insn, uint32_t end)
 {
     VEC_PUSH(&l->c->controls) = (sim_control){ .function = l->function, .insn = insn, .end = end, .source = SIM_TRIPS_STATIC,
                                                .count = 1 };
@@ -148,21 +135,6 @@ static int32_t add_control(lowering *l, uint32_t insn, uint32_t end)
 static uint32_t callee_of(const isa_function *f, uint32_t insn)
 {
     return (uint32_t)isa_operand_of(f, &f->insns.items[insn], 0)->offset;
-}
-
-static bool equal_calls(const isa_function *f, uint32_t a, uint32_t b)
-{
-    const isa_insn *x = &f->insns.items[a], *y = &f->insns.items[b];
-    return y->op == ISA_call && callee_of(f, a) == callee_of(f, b) && x->engines == y->engines;
-}
-
-// control_of[call] is the call's own; control_of of the first of a run of equal calls is its loop, whose `end` is past
-// the run and which is marked by `callee`.
-static uint32_t call_run(const isa_function *f, uint32_t n)
-{
-    uint32_t end = n + 1;
-    while (end < f->insns.count && equal_calls(f, n, end)) end++;
-    return end;
 }
 
 static void find_controls(lowering *l)
@@ -179,13 +151,13 @@ static void find_controls(lowering *l)
             const uint32_t open = stack[--depth];
             l->end_of[open] = n;
             if (!l->else_of[open]) l->else_of[open] = n;
-            l->control_of[open] = add_control(l, open, n + 1);
+            l->control_of[open] = sim_add_control(l, open, n + 1);
             l->c->controls.items[l->control_of[open]].frame = i->op != ISA_end_if;
             l->out->dynamic |= sim_decide_trips(l->s, l->f, &l->c->controls.items[l->control_of[open]]);
             break;
         }
         case ISA_call:
-            l->control_of[n] = add_control(l, n, n + 1);
+            l->control_of[n] = sim_add_control(l, n, n + 1);
             l->c->controls.items[l->control_of[n]].callee = callee_of(l->f, n);
             break;
         default: break;
@@ -195,15 +167,7 @@ static void find_controls(lowering *l)
 
 // ---- sums ----------------------------------------------------------------------------------------------------------
 
-typedef struct range_sum {
-    int64_t *total;             // [semaphores], added to
-    uint8_t mentions;
-    bool dynamic, absolute;     // decided by a trace; waits that are not relative
-} range_sum;
-
-static void sum_range(lowering *l, uint32_t first, uint32_t end, int64_t times, range_sum *out);
-
-static sim_range list_of(sim_core *c, const int64_t *values)
+sim_range sim_list_of(sim_core *c, const int64_t *values)
 {
     const uint32_t first = c->deltas.count;
     for (uint32_t k = 0; k < c->semaphore_count; k++)
@@ -216,7 +180,7 @@ static int64_t saturated(__int128 v)
     return v > SIM_HORIZON ? SIM_HORIZON : v < -SIM_HORIZON ? -SIM_HORIZON : (int64_t)v;
 }
 
-static int64_t *new_sums(const lowering *l)
+int64_t *sim_new_sums(const lowering *l)
 {
     return ARENA_ARRAY(l->s->arena, int64_t, l->c->semaphore_count + 1);
 }
@@ -227,11 +191,11 @@ static void sum_body(lowering *l, uint32_t open)
     const int32_t number = l->control_of[open];
     const bool branch = l->f->insns.items[open].op == ISA_if;
     const bool other = branch && l->c->controls.items[number].count == 0;
-    range_sum body = { .total = new_sums(l) };
-    sum_range(l, other ? l->else_of[open] + 1 : open + 1, branch && !other ? l->else_of[open] : l->end_of[open], 1, &body);
+    range_sum body = { .total = sim_new_sums(l) };
+    sim_sum_range(l, other ? l->else_of[open] + 1 : open + 1, branch && !other ? l->else_of[open] : l->end_of[open], 1, &body);
     if (branch) {               // what the arm not taken mentions counts as well
-        range_sum arms = { .total = new_sums(l) };
-        sum_range(l, open + 1, l->end_of[open], 1, &arms);
+        range_sum arms = { .total = sim_new_sums(l) };
+        sim_sum_range(l, open + 1, l->end_of[open], 1, &arms);
         body.mentions |= arms.mentions;
         body.absolute |= arms.absolute;
         body.dynamic |= arms.dynamic;
@@ -242,7 +206,7 @@ static void sum_body(lowering *l, uint32_t open)
     k->absolute = body.absolute;
     k->dynamic = body.dynamic || k->source != SIM_TRIPS_STATIC;
     k->steady = k->frame && !body.absolute && !(body.dynamic && l->s->options.trips);
-    k->delta = list_of(l->c, body.total);
+    k->delta = sim_list_of(l->c, body.total);
 }
 
 static void sum_block(lowering *l, uint32_t open, int64_t times, range_sum *out)
@@ -277,12 +241,15 @@ static void sum_insn(const lowering *l, uint32_t n, int64_t times, range_sum *ou
         *to = saturated(*to + (__int128)up->value * times);
     }
     const sim_range ports = l->c->insns.items[l->out->first_insn + n].ports;
-    for (uint32_t k = 0; k < ports.count; k++) out->total[l->c->deltas.items[ports.first + k].sem] += times;
+    for (uint32_t k = 0; k < ports.count; k++) {
+        int64_t *to = &out->total[l->c->deltas.items[ports.first + k].sem];
+        *to = saturated((__int128)*to + times);
+    }
     for (uint32_t w = 0; w < i->wait_count; w++) out->absolute |= !l->f->waits.items[i->wait + w].relative;
     out->mentions |= (uint8_t)(1u << i->engine);
 }
 
-static void sum_range(lowering *l, uint32_t first, uint32_t end, int64_t times, range_sum *out)
+void sim_sum_range(lowering *l, uint32_t first, uint32_t end, int64_t times, range_sum *out)
 {
     for (uint32_t n = first; n < end; n++) {
         const isa_insn *i = &l->f->insns.items[n];
@@ -302,13 +269,14 @@ typedef struct emitter {
     sim_stream *out;
     int64_t *pending;           // [semaphores] since the last control step
     sim_insn *before;           // the compute instruction before, nothing but straight line between
+    bool in_group;
 } emitter;
 
 static uint32_t emit(emitter *e, sim_step_kind kind, bool costs, uint32_t item)
 {
     sim_step step = { .kind = (uint8_t)kind, .costs = costs, .item = item };
     if (kind != SIM_EXEC) {
-        step.before = list_of(e->l->c, e->pending);
+        step.before = sim_list_of(e->l->c, e->pending);
         memset(e->pending, 0, sizeof(int64_t) * e->l->c->semaphore_count);
         e->before = NULL;
     }
@@ -341,7 +309,7 @@ static void emit_range(emitter *e, uint32_t first, uint32_t end);
 static void skip(emitter *e, uint32_t first, uint32_t end)
 {
     range_sum sum = { .total = e->pending };
-    sum_range(e->l, first, end, 1, &sum);
+    sim_sum_range(e->l, first, end, 1, &sum);
 }
 
 static bool walks(const emitter *e, const sim_control *k, const isa_insn *i)
@@ -375,31 +343,17 @@ static void emit_if(emitter *e, uint32_t open)
     e->out->steps.items[jump].target = e->out->steps.count;
 }
 
-static void emit_calls(emitter *e, uint32_t first, uint32_t end)
+// A run of equal stretches: the first of them, as often.
+static void emit_group(emitter *e, const sim_group *g)
 {
-    const bool part = takes_part(&e->l->f->insns.items[first], e->engine);
-    const uint32_t control = (uint32_t)e->l->control_of[first];
-    if (end - first < EQUAL_CALLS) {
-        for (uint32_t n = first; n < end; n++) emit(e, SIM_CALL, part, (uint32_t)e->l->control_of[n]);
+    const sim_control *k = &e->l->c->controls.items[g->control];
+    if (!(k->mentions >> e->engine & 1)) {
+        skip(e, k->insn, k->end);
         return;
     }
-    sim_core *c = e->l->c;
-    uint32_t run = 0;           // one control for all engines
-    while (run < c->controls.count && !(c->controls.items[run].function == e->l->function &&
-                                        c->controls.items[run].insn == first && c->controls.items[run].end == end)) run++;
-    if (run == c->controls.count) {
-        run = (uint32_t)add_control(e->l, first, end);
-        const sim_function *callee = &c->functions[callee_of(e->l->f, first)];
-        sim_control *k = &c->controls.items[run];
-        k->count = end - first;
-        k->mentions = callee->mentions;
-        k->steady = !(callee->dynamic && e->l->s->options.trips);
-        const sim_range delta = list_of(c, callee->total);
-        c->controls.items[run].delta = delta;
-    }
-    const uint32_t loop = emit(e, SIM_LOOP, false, run);
-    emit(e, SIM_CALL, part, control);
-    const uint32_t next = emit(e, SIM_NEXT, false, run);
+    const uint32_t loop = emit(e, SIM_LOOP, false, g->control);
+    emit_range(e, k->insn, k->insn + g->length);
+    const uint32_t next = emit(e, SIM_NEXT, false, g->control);
     e->out->steps.items[next].target = loop;
     e->out->steps.items[loop].target = e->out->steps.count;
 }
@@ -409,12 +363,15 @@ static void emit_range(emitter *e, uint32_t first, uint32_t end)
     for (uint32_t n = first; n < end; n++) {
         const isa_insn *i = &e->l->f->insns.items[n];
         const int32_t control = e->l->control_of[n];
-        if (i->op == ISA_call) {
-            uint32_t run = call_run(e->l->f, n);
-            if (run > end) run = end;
-            if (walks(e, &e->l->c->controls.items[control], i)) emit_calls(e, n, run);
-            else skip(e, n, run);
-            n = run - 1;
+        const sim_group *g = e->in_group ? NULL : sim_group_at(e->l, n);
+        if (g) {
+            e->in_group = true;
+            emit_group(e, g);
+            e->in_group = false;
+            n = e->l->c->controls.items[g->control].end - 1;
+        } else if (i->op == ISA_call) {
+            if (walks(e, &e->l->c->controls.items[control], i)) emit(e, SIM_CALL, takes_part(i, e->engine), (uint32_t)control);
+            else skip(e, n, n + 1);
         } else if (control != NO_CONTROL) {
             if (!walks(e, &e->l->c->controls.items[control], i)) skip(e, n, e->l->end_of[n] + 1);
             else if (i->op == ISA_if) emit_if(e, n);
@@ -474,11 +431,12 @@ static glia_status lower_insns(lowering *l)
 static void lower_function(lowering *l)
 {
     range_sum sum = { .total = l->out->total };
-    sum_range(l, 0, l->f->insns.count, 1, &sum);
+    sim_sum_range(l, 0, l->f->insns.count, 1, &sum);
     l->out->mentions = sum.mentions;
     l->out->dynamic |= sum.dynamic;
+    sim_find_groups(l);
     for (int engine = 0; engine < ISA_ENGINE_COUNT; engine++) {
-        emitter e = { l, engine, &l->out->streams[engine], glia_alloc(sizeof(int64_t) * (l->c->semaphore_count + 1)), NULL };
+        emitter e = { l, engine, &l->out->streams[engine], glia_alloc(sizeof(int64_t) * (l->c->semaphore_count + 1)), NULL, false };
         emit_range(&e, 0, l->f->insns.count);
         emit(&e, SIM_RETURN, false, 0);
         glia_free(e.pending);
@@ -512,6 +470,7 @@ glia_status sim_lower(sim *s, uint32_t core)
         l.out->total = ARENA_ARRAY(s->arena, int64_t, c->semaphore_count + 1);
         find_controls(&l);
         lower_function(&l);
+        VEC_FREE(&l.groups);
     }
     return GLIA_OK;
 }

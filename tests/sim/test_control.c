@@ -212,3 +212,29 @@ TEST(control, collectives_are_refused_by_name)
     EXPECT_FAILS(sim_run(k.p, k.chip, &options, &r), UNSUPPORTED, "'cc_all_reduce' (%all-reduce.3, b.hlo:9)");
     isa_program_destroy(k.p);
 }
+
+TEST(control, a_loop_that_would_take_years_is_refused)
+{
+    kit k = kit_create(&hw_trainium1, 1);
+    kit_for(k.f, ACT_ONLY, INT64_C(1) << 62);
+    const uint32_t a = work(k.f, 0);
+    isa_add_update(k.f, a, 0, INT32_MAX);
+    kit_end_for(k.f, ACT_ONLY);
+    const sim_options o = kit_options();
+    sim_result *r = NULL;
+    EXPECT_FAILS(sim_run(k.p, k.chip, &o, &r), EXHAUSTED, "is not simulated to its end");
+    isa_program_destroy(k.p);
+}
+
+TEST(control, semaphores_on_control_are_refused)
+{
+    kit k = kit_create(&hw_trainium1, 1);
+    const uint32_t loop = kit_for(k.f, ACT_ONLY, 3);
+    isa_add_wait(k.f, loop, 0, 0, true);
+    work(k.f, 0);
+    kit_end_for(k.f, ACT_ONLY);
+    const sim_options o = kit_options();
+    sim_result *r = NULL;
+    EXPECT_FAILS(sim_run(k.p, k.chip, &o, &r), UNSUPPORTED, "insn 0 'for' carries semaphores");
+    isa_program_destroy(k.p);
+}

@@ -97,6 +97,48 @@ TEST(steady, nested_loops_and_two_cores_are_skipped_exactly)
     EXPECT(skipped >= 12);
 }
 
+// A stack as compilers write it: before each call something is made ready, whose waits count from the start of main, and
+// the cores meet. `distinct` makes each stretch another, in a way that takes the same time.
+static isa_program *stack(uint64_t seed, bool distinct)
+{
+    enum { READY = 40, MET, LAYERS = 40 };
+    kit k = kit_create(&hw_trainium2, 2);
+    for (uint32_t core = 0; core < 2; core++) {
+        isa_function *f = kit_core(&k, core), *layer = isa_function_create(k.p, core, "layer");
+        const kit_shape shape = { .seed = seed, .instructions = 60, .queues = 3, .iterations = 1, .grow = -1 };
+        kit_generate(&k, layer, &shape, false);
+        kit_generate(&k, f, &shape, false);
+        for (int n = 0; n < LAYERS; n++) {
+            const isa_operand fill[] = { kit_sbuf(15, NUM_F32, 128, 64), isa_imm_f32(distinct ? 1 + (float)n : 1) };
+            isa_emit(f, ISA_memset, ISA_POOL, 2, fill, 0, NULL, 0);
+            const uint32_t load = kit_load(&k, f, ISA_POOL, 9, 15, 128, 64, ISA_DGE_NONE);
+            isa_add_update(f, load, READY, 16);
+            const uint8_t id[] = { (uint8_t)n };
+            const uint32_t meet = isa_emit(f, ISA_barrier, ISA_POOL, 0, NULL, 1, id, 0);
+            isa_add_wait(f, meet, READY, 16 * (n + 1), true);
+            isa_add_update(f, meet, MET, 1);
+            for (int e = 0; e < ISA_ENGINE_COUNT; e++)
+                isa_add_wait(f, isa_emit(f, ISA_wait, (isa_engine)e, 0, NULL, 0, NULL, 0), MET, n + 1, true);
+            kit_call(f, ALL, 1);
+        }
+        kit_generate(&k, f, &shape, false);
+    }
+    return k.p;
+}
+
+TEST(steady, a_stack_with_preparations_is_a_loop)
+{
+    int skipped = 0;
+    for (uint64_t seed = 1; seed <= 16; seed++) {
+        AUTO(isa_program) equal = stack(seed, false);
+        AUTO(isa_program) distinct = stack(seed, true);
+        skipped += both(equal, &hw_trainium2, kit_options(), "stack", seed) < 50;
+        const sim_options o = kit_options();
+        EXPECT_EQ_INT(kit_time(equal, &hw_trainium2, &o), kit_time(distinct, &hw_trainium2, &o));
+    }
+    EXPECT(skipped >= 8);
+}
+
 // A pipeline of load, matmul, evict, store on rotating buffers settles, whatever the trip count: time per iteration is
 // that of the slowest part, and a million iterations cost no more to simulate than a hundred.
 TEST(steady, a_million_iterations_of_a_pipeline)
