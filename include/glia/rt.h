@@ -23,8 +23,8 @@ extern "C" {
 
 // ---- simple --------------------------------------------------------------------------------------------------------
 
-// Why this thread's last nrt_* or glia_rt_* call that failed did so, in words, with a hint where there is one; "" before
-// the first. A success does not clear it. Borrowed until the thread's next failure. Callable at any time.
+// Why this thread's last nrt_* or glia_rt_* call that failed did so, in words, with a hint where there is one; ""
+// before the first. A success does not clear it. Borrowed until the thread's next failure. Callable at any time.
 GLIA_API const char *glia_rt_last_error(void);
 
 // "quiet", "error" (the default), "warn", "info", "debug" or "trace": how much goes to stderr from now on, in libnrt's

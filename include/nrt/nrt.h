@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public C interface of libnrt, as glia provides it: a program written for AWS's libnrt compiles against this header
-// and runs on a simulated instance. Names, values and struct layouts are theirs, the text and the library are glia's.
+// The public C interface of libnrt, as glia provides it: a program written for AWS's libnrt compiles against this
+// header and runs on a simulated instance. Names, values and struct layouts are theirs; the text and the library are
+// glia's.
 //
 // In the order of use: nrt_init; nrt_load a NEFF onto a logical NeuronCore; nrt_tensor_allocate what it reads and
 // writes; put the tensors into two sets by name; nrt_execute; nrt_tensor_read; free, nrt_unload, nrt_close.
@@ -236,7 +237,8 @@ NRT_STATUS nrt_tensor_allocate_slice(const nrt_tensor_t *tensor_source, size_t o
 void *nrt_tensor_get_va(const nrt_tensor_t *tensor);
 NRT_STATUS nrt_tensor_get_device_allocation_info(const nrt_tensor_t *tensor,
                                                  nrt_tensor_device_allocation_info_t *alloc_info);     // not provided
-// Waits until executions have written the tensor `expected_count` times since the last reset. `timeout_us` < 0: forever.
+// Waits until executions have written the tensor `expected_completion_count` times since the last reset; TIMEOUT after
+// `timeout_us`, < 0: never.
 NRT_STATUS nrt_tensor_check_output_completion(const nrt_tensor_t *output_tensor, int64_t timeout_us,
                                               uint64_t expected_completion_count);
 NRT_STATUS nrt_tensor_reset_output_completion(nrt_tensor_t *output_tensor);

@@ -15,12 +15,16 @@ enum { PROBLEMS_MAX = 20, BINDINGS_MAX = 16 };
 // ---- matching ------------------------------------------------------------------------------------------------------
 
 // What a program tensor found in its set. `tensor` is NULL for an output that its alias stands for.
-typedef struct match { uint32_t tensor; rt_tensor *found; bool written; } match;
+typedef struct match {
+    uint32_t tensor;
+    rt_tensor *found;
+    bool written;
+} match;
 
 typedef struct matching {
     rt_model *model;
     const rt_tensor_set *inputs, *outputs;
-    match *matches;             // [model->tensor_count], in the model's order
+    match *matches; // [model->tensor_count], in the model's order
     glia_strbuf problems;
     uint32_t problem_count;
 } matching;
@@ -55,12 +59,13 @@ static void match_one_locked(matching *g, uint32_t k)
         return;
     }
     if (found->freed || !found->storage) {
-        problem(g, "%s '%s' is tensor '%s', which %s", which, t->name, found->name, found->freed ? "was freed" : "is empty");
+        problem(g, "%s '%s' is tensor '%s', which %s", which, t->name, found->name,
+                found->freed ? "was freed" : "is empty");
         return;
     }
     if (found->size != want)
-        problem(g, "%s '%s' has %llu bytes, tensor '%s' has %llu", which, t->name, (unsigned long long)want, found->name,
-                (unsigned long long)found->size);
+        problem(g, "%s '%s' has %llu bytes, tensor '%s' has %llu", which, t->name, (unsigned long long)want,
+                found->name, (unsigned long long)found->size);
     g->matches[k].found = found;
 }
 
@@ -115,10 +120,13 @@ static void refuse_overlaps(matching *g)
 static glia_status match_all_locked(matching *g)
 {
     const uint32_t count = g->model->tensor_count;
-    for (uint32_t k = 0; k < count; k++) g->matches[k].tensor = g->model->tensors[k];
-    for (uint32_t k = 0; k < count; k++) match_one_locked(g, k);
+    for (uint32_t k = 0; k < count; k++)
+        g->matches[k].tensor = g->model->tensors[k];
+    for (uint32_t k = 0; k < count; k++)
+        match_one_locked(g, k);
     if (!g->problem_count) {
-        for (uint32_t k = 0; k < count; k++) settle_alias(g, k);
+        for (uint32_t k = 0; k < count; k++)
+            settle_alias(g, k);
         refuse_overlaps(g);
     }
     ENSURE(g->problem_count == 0, INVALID, "NEFF '%s' cannot run on these tensor sets: %s%s", g->model->program->name,
@@ -140,12 +148,13 @@ static void note_tensor_locked(rt_binding *b, rt_tensor *t)
 {
     t->bindings++;
     VEC_PUSH(&b->tensors) = t;
-    t->references++;            // its structure stays until the binding goes
+    t->references++; // its structure stays until the binding goes
 }
 
 static int by_storage(const void *a, const void *b)
 {
-    const uint64_t x = rt_storage_id((*(rt_image *const *)a)->storage), y = rt_storage_id((*(rt_image *const *)b)->storage);
+    const uint64_t x = rt_storage_id((*(rt_image *const *)a)->storage),
+                   y = rt_storage_id((*(rt_image *const *)b)->storage);
     return x < y ? -1 : x > y;
 }
 
@@ -161,12 +170,13 @@ static bool contains(const image_list *l, const rt_image *i)
 // One storage's images, of which `images` may name some twice.
 static rt_use use_of(rt_image *const *images, uint32_t count, const image_list *written)
 {
-    rt_use u = { .storage = images[0]->storage };
+    rt_use u = {.storage = images[0]->storage};
     u.images = glia_alloc(glia_array_bytes(count, sizeof *u.images));
     u.written = glia_alloc(glia_array_bytes(count, sizeof *u.written));
     for (uint32_t k = 0; k < count; k++) {
         uint32_t at = 0;
-        while (at < u.count && u.images[at] != images[k]) at++;
+        while (at < u.count && u.images[at] != images[k])
+            at++;
         if (at < u.count) continue;
         u.written[u.count] = contains(written, images[k]);
         u.exclusive |= u.written[u.count];
@@ -178,12 +188,14 @@ static rt_use use_of(rt_image *const *images, uint32_t count, const image_list *
 // Images by storage, in the order in which storages are acquired.
 static void make_uses(rt_binding *b, const image_list *written)
 {
-    image_list all = { 0 };
-    for (uint32_t k = 0; k < b->images.count; k++) VEC_PUSH(&all) = b->images.items[k];
+    image_list all = {0};
+    for (uint32_t k = 0; k < b->images.count; k++)
+        VEC_PUSH(&all) = b->images.items[k];
     if (all.count) qsort(all.items, all.count, sizeof *all.items, by_storage);
     b->uses = glia_alloc(glia_array_bytes(all.count, sizeof *b->uses));
     for (uint32_t k = 0, end = 0; k < all.count; k = end) {
-        while (end < all.count && all.items[end]->storage == all.items[k]->storage) end++;
+        while (end < all.count && all.items[end]->storage == all.items[k]->storage)
+            end++;
         b->uses[b->use_count++] = use_of(&all.items[k], end - k, written);
     }
     VEC_FREE(&all);
@@ -205,7 +217,7 @@ static rt_binding *binding_make_locked(matching *g)
 {
     rt_model *m = g->model;
     rt_binding *b = glia_alloc(sizeof *b);
-    image_list written = { 0 };
+    image_list written = {0};
     b->model = m;
     b->inputs_id = g->inputs->id;
     b->inputs_version = g->inputs->version;
@@ -216,7 +228,7 @@ static rt_binding *binding_make_locked(matching *g)
         const match *x = &g->matches[k];
         rt_bound *bound = &b->bound[b->bound_count++];
         bound->tensor = x->tensor;
-        if (!x->found) continue;        // dev takes the alias
+        if (!x->found) continue; // dev takes the alias
         bound->image = image_of(b, m, x->tensor, x->found, x->written);
         note_tensor_locked(b, x->found);
         if (!x->written) continue;
@@ -244,7 +256,8 @@ static void binding_destroy_locked(rt_binding *b)
         glia_free(b->uses[k].written);
     }
     glia_free(b->uses);
-    for (uint32_t k = 0; k < b->images.count; k++) rt_image_put(b->images.items[k]);
+    for (uint32_t k = 0; k < b->images.count; k++)
+        rt_image_put(b->images.items[k]);
     VEC_FREE(&b->images);
     glia_free(b->bound);
     glia_free(b);
@@ -261,7 +274,8 @@ static void drop_at_locked(rt_binding **at)
 void rt_bindings_drop_model(rt_runtime *rt, rt_model *m)
 {
     pthread_mutex_lock(&rt->binding_lock);
-    while (m->bindings) drop_at_locked(&m->bindings);
+    while (m->bindings)
+        drop_at_locked(&m->bindings);
     pthread_mutex_unlock(&rt->binding_lock);
 }
 
@@ -287,8 +301,10 @@ static void drop_matching(rt_runtime *rt, uses_fn uses, const void *what)
     pthread_mutex_lock(&rt->binding_lock);
     for (rt_model *m; (m = rt_handles_next(&rt->handles[RT_MODEL], &at));)
         for (rt_binding **b = &m->bindings; *b;) {
-            if (uses(*b, what)) drop_at_locked(b);
-            else b = &(*b)->next;
+            if (uses(*b, what))
+                drop_at_locked(b);
+            else
+                b = &(*b)->next;
         }
     pthread_mutex_unlock(&rt->binding_lock);
     pthread_mutex_unlock(&rt->lock);
@@ -315,8 +331,10 @@ static rt_binding *find_locked(rt_model *m, const rt_tensor_set *inputs, const r
         rt_binding *b = *at;
         const bool same = b->inputs_id == inputs->id && b->outputs_id == outputs->id;
         if (same && b->inputs_version == inputs->version && b->outputs_version == outputs->version) return b;
-        if (same) drop_at_locked(at);       // of an older version
-        else at = &b->next;
+        if (same)
+            drop_at_locked(at); // of an older version
+        else
+            at = &b->next;
     }
     return NULL;
 }
@@ -326,7 +344,8 @@ static void keep_few_locked(rt_model *m)
 {
     uint32_t count = 0;
     rt_binding **last = &m->bindings;
-    for (rt_binding **at = &m->bindings; *at; at = &(*at)->next, count++) last = at;
+    for (rt_binding **at = &m->bindings; *at; at = &(*at)->next, count++)
+        last = at;
     if (count > BINDINGS_MAX) drop_at_locked(last);
 }
 
@@ -334,7 +353,7 @@ static glia_status get_locked(rt_model *m, const rt_tensor_set *inputs, const rt
 {
     *out = find_locked(m, inputs, outputs);
     if (*out) return GLIA_OK;
-    matching g = { .model = m, .inputs = inputs, .outputs = outputs };
+    matching g = {.model = m, .inputs = inputs, .outputs = outputs};
     g.matches = glia_alloc(glia_array_bytes(m->tensor_count, sizeof *g.matches));
     glia_status failed = match_all_locked(&g);
     if (!failed) {

@@ -29,9 +29,8 @@ void rt_call_fail(rt_call *c, NRT_STATUS result, const char *format, ...)
 rt_call rt_call_begin(const char *function)
 {
     rt_phase phase;
-    rt_call c = { .function = function, .runtime = rt_process_enter(&phase), .result = NRT_SUCCESS };
-    if (!c.runtime && phase == RT_CLOSED)
-        rt_call_fail(&c, NRT_CLOSED, "%s was called after nrt_close", function);
+    rt_call c = {.function = function, .runtime = rt_process_enter(&phase), .result = NRT_SUCCESS};
+    if (!c.runtime && phase == RT_CLOSED) rt_call_fail(&c, NRT_CLOSED, "%s was called after nrt_close", function);
     if (!c.runtime && phase == RT_UNINITIALIZED)
         rt_call_fail(&c, NRT_UNINITIALIZED, "%s was called before nrt_init", function);
     return c;
@@ -39,7 +38,7 @@ rt_call rt_call_begin(const char *function)
 
 rt_call rt_call_begin_anywhere(const char *function)
 {
-    return (rt_call){ .function = function, .result = NRT_SUCCESS };
+    return (rt_call){.function = function, .result = NRT_SUCCESS};
 }
 
 void rt_call_fini(rt_call *c)
@@ -64,12 +63,12 @@ void rt_call_need(rt_call *c, const void *pointer, const char *name)
 
 void *rt_call_handle(rt_call *c, rt_kind kind, const void *handle, const char *name)
 {
-    static const char *const kinds[RT_KIND_COUNT] = { [RT_MODEL] = "model", [RT_TENSOR] = "tensor",
-                                                      [RT_TENSOR_SET] = "tensor set" };
+    static const char *const kinds[RT_KIND_COUNT] = {
+        [RT_MODEL] = "model", [RT_TENSOR] = "tensor", [RT_TENSOR_SET] = "tensor set"};
     if (!rt_call_ok(c)) return NULL;
     if (rt_handle_is(c->runtime, kind, handle)) return (void *)handle;
-    rt_call_fail(c, NRT_INVALID_HANDLE, "'%s' is %p, which is no %s of this runtime, or one that was freed", name, handle,
-                 kinds[kind]);
+    rt_call_fail(c, NRT_INVALID_HANDLE, "'%s' is %p, which is no %s of this runtime, or one that was freed", name,
+                 handle, kinds[kind]);
     return NULL;
 }
 

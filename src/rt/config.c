@@ -9,7 +9,7 @@
 #include <strings.h>
 
 static const rt_env_row rows[] = {
-#define ENV(symbol, name, fallback, text) { name, fallback, text },
+#define ENV(symbol, name, fallback, text) {name, fallback, text},
 #include "rt/env.def"
 };
 
@@ -41,8 +41,10 @@ static glia_status parse_uint(const char *name, const char *value, uint64_t low,
 
 static glia_status parse_bool(const char *name, const char *value, bool *out)
 {
-    static const struct { const char *text; bool value; } texts[] = { { "0", false }, { "1", true }, { "false", false },
-                                                                      { "true", true } };
+    static const struct {
+        const char *text;
+        bool value;
+    } texts[] = {{"0", false}, {"1", true}, {"false", false}, {"true", true}};
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         if (strcasecmp(value, texts[i].text)) continue;
         *out = texts[i].value;
@@ -195,7 +197,7 @@ static bool settles_cores(env_fn f)
 
 glia_status rt_config_read(rt_config *out)
 {
-    rt_config c = { .instance = &hw_instance_trn2_3xlarge, .mode = DEV_BOUND, .log_level = RT_LOG_ERROR };
+    rt_config c = {.instance = &hw_instance_trn2_3xlarge, .mode = DEV_BOUND, .log_level = RT_LOG_ERROR};
     for (size_t k = 0; k < COUNT_OF(rows); k++) {
         const char *value = getenv(rows[k].name);
         if (value && *value) TRY(functions[k](rows[k].name, value, &c));

@@ -17,7 +17,8 @@ typedef struct execution {
 
 static void release_uses(const rt_binding *b, uint32_t count, bool wrote)
 {
-    while (count-- > 0) rt_use_release(&b->uses[count], wrote);
+    while (count-- > 0)
+        rt_use_release(&b->uses[count], wrote);
 }
 
 static glia_status acquire_uses(const rt_binding *b)
@@ -48,7 +49,7 @@ static glia_status bind_dev(rt_model *m, const rt_binding *b)
     for (uint32_t k = 0; k < b->bound_count; k++) {
         const rt_bound *x = &b->bound[k];
         dev_buffer *buffer = x->image ? &x->image->buffer : NULL;
-        const rt_dev_bound now = { buffer, buffer ? buffer->data : NULL };
+        const rt_dev_bound now = {buffer, buffer ? buffer->data : NULL};
         rt_dev_bound *before = &m->dev_bound[x->tensor];
         if (before->buffer == now.buffer && before->data == now.data) continue;
         TRY(dev_bind(m->loaded, x->tensor, buffer));
@@ -72,9 +73,9 @@ static void keep_trace(rt_model *m, dev_control_trace *trace)
 static glia_status run_once(rt_model *m, const rt_binding *b)
 {
     const rt_config *c = &m->runtime->config;
-    dev_control_trace trace = { 0 };
-    const dev_options options = { .seed = c->seed, .execution = rt_model_executions(m), .stochastic = c->stochastic,
-                                  .trace = &trace };
+    dev_control_trace trace = {0};
+    const dev_options options = {
+        .seed = c->seed, .execution = rt_model_executions(m), .stochastic = c->stochastic, .trace = &trace};
     TRY(bind_dev(m, b));
     glia_status failed = dev_execute(m->loaded, &options);
     if (failed) {
@@ -99,7 +100,8 @@ static glia_status run_held(rt_model *m, const rt_binding *b, bool first)
 static void run_execution(rt_job *job)
 {
     execution *e = (execution *)job;
-    for (int k = 0; k < e->repeat && !e->failed; k++) e->failed = run_held(e->binding->model, e->binding, k == 0);
+    for (int k = 0; k < e->repeat && !e->failed; k++)
+        e->failed = run_held(e->binding->model, e->binding, k == 0);
 }
 
 // ---- the calls -----------------------------------------------------------------------------------------------------
@@ -113,15 +115,17 @@ static glia_status check_repeat(const rt_model *m, int repeat)
         const isa_tensor *t = &m->program->tensors.items[k];
         continues |= t->kind == ISA_TENSOR_OUTPUT && t->alias >= 0;
     }
-    ENSURE(continues, INVALID, "NEFF '%s' cannot run %d times on what it left: no output reuses an input\n"
-           "hint: compile it with outputs that alias inputs, or call nrt_execute", m->program->name, repeat);
+    ENSURE(continues, INVALID,
+           "NEFF '%s' cannot run %d times on what it left: no output reuses an input\n"
+           "hint: compile it with outputs that alias inputs, or call nrt_execute",
+           m->program->name, repeat);
     return GLIA_OK;
 }
 
 glia_status rt_execute(rt_runtime *rt, rt_model *m, rt_tensor_set *inputs, rt_tensor_set *outputs, int repeat)
 {
     TRY(check_repeat(m, repeat));
-    execution e = { .job = { .run = run_execution }, .runtime = rt, .repeat = repeat };
+    execution e = {.job = {.run = run_execution}, .runtime = rt, .repeat = repeat};
     TRY(rt_binding_get(rt, m, inputs, outputs, &e.binding));
     rt_queue_run(&rt->cores[m->core].queue, &e.job);
     rt_binding_put(rt, e.binding);

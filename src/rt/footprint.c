@@ -27,7 +27,7 @@ static uint64_t multiply(uint64_t a, uint64_t b)
 // What is known of a function before its turn: how often it runs, and what its formals are bound to.
 typedef struct callee {
     uint64_t runs;
-    uint8_t *formal;            // [formal_count] isa_tensor_kind + 1 of a tensor bound to it, 0: not known
+    uint8_t *formal; // [formal_count] isa_tensor_kind + 1 of a tensor bound to it, 0: not known
 } callee;
 
 static uint8_t kind_of_slot(const isa_program *p, const isa_function *f, const callee *c, uint32_t slot)
@@ -38,7 +38,8 @@ static uint8_t kind_of_slot(const isa_program *p, const isa_function *f, const c
 
 static uint64_t trips_of(const isa_function *f, const isa_insn *i)
 {
-    const isa_operand *start = isa_operand_of(f, i, 1), *limit = isa_operand_of(f, i, 2), *stride = isa_operand_of(f, i, 3);
+    const isa_operand *start = isa_operand_of(f, i, 1), *limit = isa_operand_of(f, i, 2),
+                      *stride = isa_operand_of(f, i, 3);
     if (start->space != ISA_IMM || limit->space != ISA_IMM || stride->offset <= 0) return 1;
     if (limit->offset <= start->offset) return 0;
     return ((uint64_t)limit->offset - (uint64_t)start->offset - 1) / (uint64_t)stride->offset + 1;
@@ -78,7 +79,7 @@ static bool has_ring(const isa_insn *i)
 static void count_function(const isa_program *p, const hw_chip *chip, const isa_core *core, const isa_function *f,
                            const callee *c, callee *callees, rt_footprint *out)
 {
-    VEC(uint64_t) loops = { 0 };
+    VEC(uint64_t) loops = {0};
     uint64_t runs = c->runs;
     for (uint32_t k = 0; k < f->insns.count; k++) {
         const isa_insn *i = &f->insns.items[k];
@@ -138,7 +139,8 @@ static void count_scratch(const isa_program *p, uint64_t page, rt_footprint *out
 void rt_footprint_of(const isa_program *p, const hw_chip *chip, int lnc, rt_footprint *out)
 {
     const bool paged = hw_int(chip->lnc_max) > 1 && lnc == 1;
-    *out = (rt_footprint){ { 0 } };
+    *out = (rt_footprint){{0}};
     count_scratch(p, paged ? 512u << 20 : 0, out);
-    for (uint32_t c = 0; c < p->core_count; c++) count_core(p, chip, &p->cores[c], out);
+    for (uint32_t c = 0; c < p->core_count; c++)
+        count_core(p, chip, &p->cores[c], out);
 }

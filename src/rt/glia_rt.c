@@ -97,7 +97,7 @@ double glia_rt_timing_metric(const glia_rt_timing *timing, const char *name)
 
 char *glia_rt_timing_text(const glia_rt_timing *timing)
 {
-    glia_strbuf text = { 0 };
+    glia_strbuf text = {0};
     if (timing) sim_text((const sim_result *)timing, &text);
     return timing ? glia_strbuf_take(&text) : NULL;
 }
@@ -105,7 +105,7 @@ char *glia_rt_timing_text(const glia_rt_timing *timing)
 char *glia_rt_timing_json(const glia_rt_timing *timing)
 {
     if (!timing) return NULL;
-    glia_strbuf text = { 0 };
+    glia_strbuf text = {0};
     glia_json_writer w = glia_json_writer_of(&text, true);
     glia_json_begin_object(&w, NULL);
     sim_json((const sim_result *)timing, &w);
@@ -135,7 +135,7 @@ NRT_STATUS glia_rt_memory_of(uint32_t vnc, glia_rt_memory *memory)
         rt_call_fail(&c, NRT_INVALID, "'memory.size' is %zu; set it to sizeof(glia_rt_memory)", memory->size);
     if (!rt_call_ok(&c)) return c.result;
     const rt_usage u = rt_memory_usage(rt_runtime_memory(c.runtime), vnc);
-    glia_rt_memory found = { .size = memory->size, .total = u.total, .peak = u.peak, .limit = u.limit };
+    glia_rt_memory found = {.size = memory->size, .total = u.total, .peak = u.peak, .limit = u.limit};
     memcpy(found.bytes, u.bytes, sizeof found.bytes);
     memcpy(memory, &found, memory->size < sizeof found ? memory->size : sizeof found);
     return c.result;
@@ -156,7 +156,7 @@ char *glia_rt_memory_table(uint32_t vnc)
     AUTO_VALUE(rt_call) c = rt_call_begin(__func__);
     rt_call_core(&c, vnc, NRT_INVALID);
     if (!rt_call_ok(&c)) return NULL;
-    glia_strbuf text = { 0 };
+    glia_strbuf text = {0};
     rt_memory_table(rt_runtime_memory(c.runtime), vnc, &text);
     return glia_strbuf_take(&text);
 }
@@ -203,8 +203,10 @@ NRT_STATUS glia_rt_model_trips(const nrt_model_t *model, int64_t **trips, uint32
     return c.result;
 }
 
-static const struct { const char *name, *text; } counters[] = {
-#define RT_COUNTER(symbol, name, text) { name, text },
+static const struct {
+    const char *name, *text;
+} counters[] = {
+#define RT_COUNTER(symbol, name, text) {name, text},
 #include "rt/counters.def"
 };
 

@@ -23,7 +23,8 @@ static void **find(const rt_handles *h, const void *handle)
 static void put(rt_handles *h, void *handle)
 {
     uint32_t k = slot_of(h, handle);
-    while (h->slots[k]) k = (k + 1) & (h->capacity - 1);
+    while (h->slots[k])
+        k = (k + 1) & (h->capacity - 1);
     h->slots[k] = handle;
     h->used++;
     h->count++;
@@ -33,7 +34,8 @@ static void rebuild(rt_handles *h)
 {
     const rt_handles old = *h;
     h->capacity = 16;
-    while (h->capacity < old.count * 4) h->capacity *= 2;
+    while (h->capacity < old.count * 4)
+        h->capacity *= 2;
     h->slots = glia_alloc(glia_array_bytes(h->capacity, sizeof *h->slots));
     h->count = h->used = 0;
     for (uint32_t k = 0; k < old.capacity; k++)
@@ -78,5 +80,5 @@ void *rt_handles_any(const rt_handles *h)
 void rt_handles_fini(rt_handles *h)
 {
     glia_free(h->slots);
-    *h = (rt_handles){ 0 };
+    *h = (rt_handles){0};
 }

@@ -19,7 +19,7 @@ static const char *const names[RT_LOG_COUNT] = {
     [RT_LOG_QUIET] = "QUIET", [RT_LOG_ERROR] = "ERROR", [RT_LOG_WARN] = "WARN",
     [RT_LOG_INFO] = "INFO",   [RT_LOG_DEBUG] = "DEBUG", [RT_LOG_TRACE] = "TRACE",
 };
-static atomic_int threshold = RT_LOG_ERROR;     // relaxed: it guards no other data
+static atomic_int threshold = RT_LOG_ERROR; // relaxed: it guards no other data
 
 bool rt_log_level_find(const char *name, rt_log_level *out)
 {
@@ -63,7 +63,7 @@ void rt_log(rt_log_level level, const char *component, const char *function, con
     const int n = vasprintf(&text, format, args);
     va_end(args);
     if (n < 0) return;
-    AUTO_VALUE(glia_strbuf) line = { 0 };
+    AUTO_VALUE(glia_strbuf) line = {0};
     for (const char *at = text; *at;) {
         const size_t size = strcspn(at, "\n");
         put_head(&line, level, component, function);
@@ -77,7 +77,7 @@ void rt_log(rt_log_level level, const char *component, const char *function, con
 
 // ---- the last error ------------------------------------------------------------------------------------------------
 
-static pthread_key_t last_error_key;    // frees a thread's text when it ends
+static pthread_key_t last_error_key; // frees a thread's text when it ends
 static pthread_once_t last_error_once = PTHREAD_ONCE_INIT;
 
 static void make_key(void)

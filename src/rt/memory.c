@@ -6,12 +6,14 @@
 
 #include <string.h>
 
-static const struct { const char *title, *key; } categories[] = {
-#define RT_MEMORY(symbol, title, key, neff) { title, key },
+static const struct {
+    const char *title, *key;
+} categories[] = {
+#define RT_MEMORY(symbol, title, key, neff) {title, key},
 #include "rt/memory.def"
 };
 
-enum { FIRST_NEFF_ID = 1001 };      // [runtime:memory.neff_id]
+enum { FIRST_NEFF_ID = 1001 }; // [runtime:memory.neff_id]
 
 const char *rt_category_title(rt_category c)
 {
@@ -27,7 +29,7 @@ const char *rt_category_key(rt_category c)
 
 void rt_put_size(glia_strbuf *out, uint64_t bytes)
 {
-    static const char *const units[] = { "B", "KB", "MB", "GB", "TB" };
+    static const char *const units[] = {"B", "KB", "MB", "GB", "TB"};
     double n = (double)bytes;
     size_t unit = 0;
     while (n >= 1024 && unit + 1 < COUNT_OF(units)) {
@@ -45,15 +47,15 @@ static rt_place place_of(const hw_chip *chip, int lnc, uint32_t core)
 {
     const uint32_t on_chip = (uint32_t)hw_int(chip->cores) / (uint32_t)lnc;
     const uint32_t local = core % on_chip;
-    return (rt_place){ .chip = core / on_chip, .core = local,
-                       .hbm = local * (uint32_t)hw_int(chip->hbm_stacks) / on_chip };
+    return (rt_place){
+        .chip = core / on_chip, .core = local, .hbm = local * (uint32_t)hw_int(chip->hbm_stacks) / on_chip};
 }
 
 rt_memory *rt_memory_create(const hw_instance *instance, int lnc, uint32_t first, uint32_t count)
 {
     const hw_chip *chip = instance->chip;
     rt_memory *m = glia_alloc(sizeof *m);
-    *m = (rt_memory){ .instance = instance, .lnc = lnc, .core_count = count, .next_id = FIRST_NEFF_ID };
+    *m = (rt_memory){.instance = instance, .lnc = lnc, .core_count = count, .next_id = FIRST_NEFF_ID};
     m->hbm_bytes = (uint64_t)hw_int(chip->hbm_bytes) / (uint64_t)hw_int(chip->hbm_stacks);
     // Contiguous unless a chip with two sizes of logical core is run at LNC 1 [runtime:memory.scratchpad_page].
     m->page_bytes = hw_int(chip->lnc_max) > 1 && lnc == 1 ? 512u << 20 : 64u << 20;
@@ -110,7 +112,8 @@ bool rt_memory_same_hbm(const rt_memory *m, uint32_t a, uint32_t b)
 uint64_t rt_core_total_locked(const rt_memory *m, uint32_t core)
 {
     uint64_t total = 0;
-    for (int k = 0; k < RT_MEMORY_COUNT; k++) total += m->cores[core].bytes[k];
+    for (int k = 0; k < RT_MEMORY_COUNT; k++)
+        total += m->cores[core].bytes[k];
     return total;
 }
 
@@ -133,7 +136,7 @@ rt_usage rt_memory_usage(rt_memory *m, uint32_t core)
 {
     BUG_ON(core >= m->core_count);
     pthread_mutex_lock(&m->lock);
-    rt_usage u = { .total = rt_core_total_locked(m, core), .peak = m->cores[core].peak };
+    rt_usage u = {.total = rt_core_total_locked(m, core), .peak = m->cores[core].peak};
     memcpy(u.bytes, m->cores[core].bytes, sizeof u.bytes);
     const uint64_t others = rt_hbm_used_locked(m, m->cores[core].place) - u.total;
     u.limit = others < m->hbm_bytes ? m->hbm_bytes - others : 0;
@@ -149,7 +152,7 @@ static glia_status admit_locked(const rt_memory *m, const rt_request *r)
     const uint64_t used = rt_hbm_used_locked(m, place);
     if (used <= m->hbm_bytes && r->bytes <= m->hbm_bytes - used) return GLIA_OK;
 
-    AUTO_VALUE(glia_strbuf) text = { 0 };
+    AUTO_VALUE(glia_strbuf) text = {0};
     glia_putf(&text, "'%s' needs ", r->label);
     rt_put_size(&text, r->bytes);
     glia_putf(&text, " of device memory (usage: %s) on ND %u:NC %u; HBM %u has ", r->usage, place.chip, place.core,
@@ -168,7 +171,7 @@ static glia_status admit_locked(const rt_memory *m, const rt_request *r)
 
 static rt_request tensor_request(uint32_t core, uint64_t bytes, const char *label)
 {
-    rt_request r = { .core = core, .bytes = bytes, .usage = "tensors", .label = label };
+    rt_request r = {.core = core, .bytes = bytes, .usage = "tensors", .label = label};
     r.parts.bytes[RT_MEMORY_TENSORS] = bytes;
     return r;
 }
@@ -182,7 +185,7 @@ glia_status rt_memory_tensor(rt_memory *m, uint32_t core, uint64_t bytes, const 
     glia_status s = admit_locked(m, &r);
     if (!s) {
         rt_charge *c = glia_alloc(sizeof *c);
-        *c = (rt_charge){ .next = m->charges, .core = core, .bytes = bytes, .label = glia_strdup(label) };
+        *c = (rt_charge){.next = m->charges, .core = core, .bytes = bytes, .label = glia_strdup(label)};
         if (c->next) c->next->prev = c;
         m->charges = c;
         m->cores[core].bytes[RT_MEMORY_TENSORS] += bytes;
@@ -200,7 +203,7 @@ glia_status rt_memory_resize(rt_memory *m, rt_charge *c, uint64_t bytes)
     const rt_request r = tensor_request(c->core, bytes > c->bytes ? bytes - c->bytes : 0, c->label);
     if (r.bytes) s = admit_locked(m, &r);
     if (!s) {
-        m->cores[c->core].bytes[RT_MEMORY_TENSORS] += bytes - c->bytes;     // modulo 2^64: right for smaller too
+        m->cores[c->core].bytes[RT_MEMORY_TENSORS] += bytes - c->bytes; // modulo 2^64: right for smaller too
         c->bytes = bytes;
         note_peak_locked(m, c->core);
     }
@@ -213,8 +216,10 @@ void rt_memory_release(rt_memory *m, rt_charge *c)
     if (!c) return;
     pthread_mutex_lock(&m->lock);
     m->cores[c->core].bytes[RT_MEMORY_TENSORS] -= c->bytes;
-    if (c->prev) c->prev->next = c->next;
-    else m->charges = c->next;
+    if (c->prev)
+        c->prev->next = c->next;
+    else
+        m->charges = c->next;
     if (c->next) c->next->prev = c->prev;
     pthread_mutex_unlock(&m->lock);
     charge_destroy(c);
@@ -257,13 +262,14 @@ glia_status rt_memory_neff(rt_memory *m, uint32_t core, const char *name, const 
     BUG_ON(core >= m->core_count);
     pthread_mutex_lock(&m->lock);
     const uint64_t shared = shared_scratch_locked(m, core, f);
-    rt_request r = { .core = core, .usage = "model", .label = name, .parts = *f };
+    rt_request r = {.core = core, .usage = "model", .label = name, .parts = *f};
     r.parts.bytes[RT_MEMORY_SHARED_SCRATCH] = shared - m->cores[core].bytes[RT_MEMORY_SHARED_SCRATCH];
-    for (int k = 0; k < RT_MEMORY_COUNT; k++) r.bytes = add_saturated(r.bytes, r.parts.bytes[k]);
+    for (int k = 0; k < RT_MEMORY_COUNT; k++)
+        r.bytes = add_saturated(r.bytes, r.parts.bytes[k]);
     glia_status s = admit_locked(m, &r);
     if (!s) {
         rt_neff *n = glia_alloc(sizeof *n);
-        *n = (rt_neff){ .next = m->neffs, .core = core, .id = m->next_id++, .name = glia_strdup(name), .footprint = *f };
+        *n = (rt_neff){.next = m->neffs, .core = core, .id = m->next_id++, .name = glia_strdup(name), .footprint = *f};
         if (n->next) n->next->prev = n;
         m->neffs = n;
         for (int k = 0; k < RT_MEMORY_COUNT; k++)
@@ -280,8 +286,10 @@ void rt_memory_neff_release(rt_memory *m, rt_neff *n)
 {
     if (!n) return;
     pthread_mutex_lock(&m->lock);
-    if (n->prev) n->prev->next = n->next;
-    else m->neffs = n->next;
+    if (n->prev)
+        n->prev->next = n->next;
+    else
+        m->neffs = n->next;
     if (n->next) n->next->prev = n->prev;
     rt_memory_core *core = &m->cores[n->core];
     for (int k = 0; k < RT_MEMORY_COUNT; k++)

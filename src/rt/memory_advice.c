@@ -4,7 +4,6 @@
 // cores with more memory each, more cores.
 #include "rt/memory_internal.h"
 
-
 static uint64_t free_of(const rt_memory *m, uint32_t core)
 {
     const uint64_t used = rt_hbm_used_locked(m, m->cores[core].place);

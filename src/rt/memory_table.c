@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of device memory as the vendor's runtime prints it [runtime:memory.categories]: a row for the HBM, one for
-// each of its cores that this process has, one for each NEFF; then which NEFF the ids are. glia adds a row for what was asked
-// for and did not fit.
+// each of its cores that this process has, one for each NEFF; then which NEFF the ids are. glia adds a row for what was
+// asked for and did not fit.
 #include "rt/memory_internal.h"
 
 #include <stdio.h>
@@ -26,14 +26,17 @@ static int width_of(int category)
 
 static void put_row(glia_strbuf *out, const char *name, uint64_t total, const uint64_t *bytes, row_kind kind)
 {
-    AUTO_VALUE(glia_strbuf) cell = { 0 };
+    AUTO_VALUE(glia_strbuf) cell = {0};
     rt_put_size(&cell, total);
     glia_putf(out, "%-18s | %10s", name, kind == ROW_HEAD ? "TOTAL" : glia_strbuf_str(&cell));
     for (int k = 0; k < RT_MEMORY_COUNT; k++) {
         glia_strbuf_clear(&cell);
-        if (kind == ROW_HEAD) glia_put(&cell, rt_category_title((rt_category)k));
-        else if (kind == ROW_NEFF && !of_neff[k]) glia_put(&cell, "n/a");
-        else rt_put_size(&cell, bytes[k]);
+        if (kind == ROW_HEAD)
+            glia_put(&cell, rt_category_title((rt_category)k));
+        else if (kind == ROW_NEFF && !of_neff[k])
+            glia_put(&cell, "n/a");
+        else
+            rt_put_size(&cell, bytes[k]);
         glia_putf(out, " | %*s", width_of(k), glia_strbuf_str(&cell));
     }
     glia_put(out, "\n");
@@ -57,9 +60,10 @@ void rt_memory_table_locked(const rt_memory *m, uint32_t core, const rt_request 
 {
     const rt_place place = m->cores[core].place;
     char name[64];
-    uint64_t all[RT_MEMORY_COUNT] = { 0 };
+    uint64_t all[RT_MEMORY_COUNT] = {0};
     for (uint32_t c = 0; c < m->core_count; c++)
-        for (int k = 0; on_hbm(m, c, place) && k < RT_MEMORY_COUNT; k++) all[k] += m->cores[c].bytes[k];
+        for (int k = 0; on_hbm(m, c, place) && k < RT_MEMORY_COUNT; k++)
+            all[k] += m->cores[c].bytes[k];
 
     put_row(out, "", 0, NULL, ROW_HEAD);
     (void)snprintf(name, sizeof name, "ND %u HBM %u", place.chip, place.hbm);

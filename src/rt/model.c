@@ -26,7 +26,7 @@ static glia_status keep_bytes(rt_model *m, glia_span neff)
     isa_program_destroy(TAKE(m->program));
     m->bytes = glia_alloc(neff.size);
     memcpy(m->bytes, neff.data, neff.size);
-    return neff_decode((glia_span){ m->bytes, neff.size }, "the NEFF", &m->program, &meta);
+    return neff_decode((glia_span){m->bytes, neff.size}, "the NEFF", &m->program, &meta);
 }
 
 // The header holds the checksums of all else, so its hash names the whole.
@@ -34,7 +34,7 @@ static glia_status decode(rt_model *m, glia_span neff, const char *what)
 {
     neff_meta meta;
     TRY(neff_decode(neff, what, &m->program, &meta));
-    return neff_sha256((glia_span){ neff.data, NEFF_HEADER_BYTES }, m->key);
+    return neff_sha256((glia_span){neff.data, NEFF_HEADER_BYTES}, m->key);
 }
 
 // ---- judging -------------------------------------------------------------------------------------------------------
@@ -46,8 +46,8 @@ static glia_status check_target(const isa_program *p, const rt_config *c)
            p->name, p->target, c->instance->name, c->instance->chip->target, c->instance->chip->target);
     ENSURE(p->core_count == (uint32_t)c->lnc, INVALID,
            "NEFF '%s' was compiled for logical cores of %u physical cores, and this process has logical cores of %d\n"
-           "hint: set NEURON_LOGICAL_NC_CONFIG=%u, or compile it with --lnc=%d", p->name, p->core_count, c->lnc,
-           p->core_count, c->lnc);
+           "hint: set NEURON_LOGICAL_NC_CONFIG=%u, or compile it with --lnc=%d",
+           p->name, p->core_count, c->lnc, p->core_count, c->lnc);
     return GLIA_OK;
 }
 
@@ -60,7 +60,8 @@ static glia_status check_collectives(const isa_program *p)
                 const isa_row *row = isa_row_get((isa_op)f->insns.items[n].op);
                 ENSURE(row->hard != ISA_CC, UNSUPPORTED,
                        "NEFF '%s' has collectives ('%s' in '%s'), which are not executed yet\n"
-                       "hint: compile it for one rank", p->name, row->name, f->name);
+                       "hint: compile it for one rank",
+                       p->name, row->name, f->name);
             }
         }
     }
@@ -74,8 +75,8 @@ static glia_status plain_bytes_of(const isa_tensor *t, uint64_t *out)
         ENSURE(t->kind > ISA_TENSOR_OUTPUT || (t->dims[d] >= 0 && t->dims[d] <= UINT32_MAX), UNSUPPORTED,
                "tensor '%s' has a dim of %lld; libnrt's tensor information has 32 bits for each", t->name,
                (long long)t->dims[d]);
-        ENSURE(!__builtin_mul_overflow(bits, (uint64_t)t->dims[d], &bits), EXHAUSTED, "tensor '%s' has more than 2^61 bytes",
-               t->name);
+        ENSURE(!__builtin_mul_overflow(bits, (uint64_t)t->dims[d], &bits), EXHAUSTED,
+               "tensor '%s' has more than 2^61 bytes", t->name);
     }
     *out = bits / 8 + (bits % 8 != 0);
     return GLIA_OK;
@@ -114,8 +115,10 @@ static glia_status collect_tensors(rt_model *m)
     m->plain_bytes = glia_alloc(glia_array_bytes(count, sizeof *m->plain_bytes));
     m->tensors = glia_alloc(glia_array_bytes(count, sizeof *m->tensors));
     m->dev_bound = glia_alloc(glia_array_bytes(count, sizeof *m->dev_bound));
-    for (uint32_t k = 0; k < count; k++) TRY(make_form(m, k));
-    for (uint32_t k = 0; k < count; k++) TRY(check_alias(m, k));
+    for (uint32_t k = 0; k < count; k++)
+        TRY(make_form(m, k));
+    for (uint32_t k = 0; k < count; k++)
+        TRY(check_alias(m, k));
     for (int kind = ISA_TENSOR_INPUT; kind <= ISA_TENSOR_OUTPUT; kind++)
         for (uint32_t k = 0; k < count; k++)
             if (m->program->tensors.items[k].kind == kind) m->tensors[m->tensor_count++] = k;
@@ -143,7 +146,12 @@ static glia_status machine_of_locked(rt_runtime *rt, uint32_t core, dev_machine 
     return GLIA_OK;
 }
 
-typedef struct load_job { rt_job job; rt_model *model; dev_machine *machine; glia_status failed; } load_job;
+typedef struct load_job {
+    rt_job job;
+    rt_model *model;
+    dev_machine *machine;
+    glia_status failed;
+} load_job;
 
 static void run_load(rt_job *job)
 {
@@ -155,7 +163,7 @@ static void run_load(rt_job *job)
 static glia_status prepare(rt_model *m)
 {
     rt_runtime *rt = m->runtime;
-    load_job l = { .job = { .run = run_load }, .model = m };
+    load_job l = {.job = {.run = run_load}, .model = m};
     pthread_mutex_lock(&rt->lock);
     glia_status failed = machine_of_locked(rt, m->core, &l.machine);
     pthread_mutex_unlock(&rt->lock);
@@ -190,14 +198,14 @@ DEFINE_CLEANUP(rt_model, model_destroy)
 static void log_load(const rt_model *m, const rt_footprint *f)
 {
     if (!rt_log_enabled(RT_LOG_INFO)) return;
-    AUTO_VALUE(glia_strbuf) text = { 0 };
+    AUTO_VALUE(glia_strbuf) text = {0};
     for (int k = 0; k < RT_MEMORY_COUNT; k++) {
         glia_putf(&text, "%s%s ", k ? ", " : "", rt_category_title((rt_category)k));
         rt_put_size(&text, f->bytes[k]);
     }
     const rt_place place = rt_memory_place(m->runtime->memory, m->core);
-    rt_log(RT_LOG_INFO, "TDRV", "dml_log_dev_neff_mem", "[ND %u:NC %u] memory of NEFF %u [%s]: %s", place.chip, place.core,
-           rt_neff_id(m->neff), m->program->name, glia_strbuf_str(&text));
+    rt_log(RT_LOG_INFO, "TDRV", "dml_log_dev_neff_mem", "[ND %u:NC %u] memory of NEFF %u [%s]: %s", place.chip,
+           place.core, rt_neff_id(m->neff), m->program->name, glia_strbuf_str(&text));
 }
 
 static rt_model *model_new(rt_runtime *rt, int core)
@@ -258,7 +266,7 @@ void rt_model_unload(rt_runtime *rt, rt_model *m)
     rt_handles_remove(&rt->handles[RT_MODEL], m);
     rt->cores[m->core].models--;
     pthread_mutex_unlock(&rt->lock);
-    load_job l = { .job = { .run = unload_dev }, .model = m };
+    load_job l = {.job = {.run = unload_dev}, .model = m};
     rt_queue_run(&rt->cores[m->core].queue, &l.job);
     rt_bindings_drop_model(rt, m);
     model_destroy(m);

@@ -36,10 +36,14 @@ NRT_STATUS nrt_get_version(nrt_version_t *ver, size_t size)
     AUTO_VALUE(rt_call) c = rt_call_begin_anywhere(__func__);
     rt_call_need(&c, ver, "ver");
     if (size < offsetof(nrt_version_t, rt_detail))
-        rt_call_fail(&c, NRT_INVALID, "'size' is %zu, the version's numbers take %zu", size, offsetof(nrt_version_t, rt_detail));
+        rt_call_fail(&c, NRT_INVALID, "'size' is %zu, the version's numbers take %zu", size,
+                     offsetof(nrt_version_t, rt_detail));
     if (!rt_call_ok(&c)) return c.result;
-    nrt_version_t v = { .rt_major = RT_MAJOR, .rt_minor = RT_MINOR, .rt_patch = RT_PATCH,
-                        .rt_maintenance = RT_MAINTENANCE, .rt_detail = "glia " GLIA_VERSION ", simulated" };
+    nrt_version_t v = {.rt_major = RT_MAJOR,
+                       .rt_minor = RT_MINOR,
+                       .rt_patch = RT_PATCH,
+                       .rt_maintenance = RT_MAINTENANCE,
+                       .rt_detail = "glia " GLIA_VERSION ", simulated"};
     memcpy(ver, &v, size < sizeof v ? size : sizeof v);
     return c.result;
 }
@@ -62,9 +66,12 @@ void nrt_close(void)
 
 // ---- the instance --------------------------------------------------------------------------------------------------
 
-typedef struct instance_id { const char *name, *arch; uint32_t family, size; } instance_id;
+typedef struct instance_id {
+    const char *name, *arch;
+    uint32_t family, size;
+} instance_id;
 static const instance_id instance_ids[] = {
-#define INSTANCE_ID(name, family, size, arch) { name, arch, NRT_INSTANCE_##family, NRT_INSTANCE_SIZE_##size },
+#define INSTANCE_ID(name, family, size, arch) {name, arch, NRT_INSTANCE_##family, NRT_INSTANCE_SIZE_##size},
 #include "rt/instance_ids.def"
 };
 
@@ -73,7 +80,7 @@ NRT_STATUS nrt_get_instance_info(nrt_instance_info_t *info, size_t instance_info
     AUTO_VALUE(rt_call) c = rt_call_begin(__func__);
     rt_call_need(&c, info, "info");
     if (!rt_call_ok(&c)) return c.result;
-    nrt_instance_info_t found = { .family = NRT_INSTANCE_UNKNOWN, .size = NRT_INSTANCE_SIZE_UNKNOWN };
+    nrt_instance_info_t found = {.family = NRT_INSTANCE_UNKNOWN, .size = NRT_INSTANCE_SIZE_UNKNOWN};
     const char *name = rt_runtime_config(c.runtime)->instance->name;
     for (size_t k = 0; k < COUNT_OF(instance_ids); k++) {
         if (strcmp(instance_ids[k].name, name)) continue;
@@ -90,20 +97,34 @@ static NRT_STATUS count_cores(const char *function, uint32_t *out, bool visible)
 {
     rt_phase phase;
     AUTO_VALUE(rt_call) c = rt_call_begin_anywhere(function);
-    rt_config config = { 0 };
+    rt_config config = {0};
     rt_call_need(&c, out, "count");
     if (!rt_call_ok(&c)) return c.result;
     c.runtime = rt_process_enter(&phase);
-    if (c.runtime) config = *rt_runtime_config(c.runtime);
-    else rt_call_end(&c, rt_config_read(&config));
+    if (c.runtime)
+        config = *rt_runtime_config(c.runtime);
+    else
+        rt_call_end(&c, rt_config_read(&config));
     if (rt_call_ok(&c)) *out = visible ? config.core_count : config.total_cores;
     return c.result;
 }
 
-NRT_STATUS nrt_get_total_vnc_count(uint32_t *vnc_count) { return count_cores(__func__, vnc_count, false); }
-NRT_STATUS nrt_get_total_nc_count(uint32_t *nc_count) { return count_cores(__func__, nc_count, false); }
-NRT_STATUS nrt_get_visible_vnc_count(uint32_t *vnc_count) { return count_cores(__func__, vnc_count, true); }
-NRT_STATUS nrt_get_visible_nc_count(uint32_t *nc_count) { return count_cores(__func__, nc_count, true); }
+NRT_STATUS nrt_get_total_vnc_count(uint32_t *vnc_count)
+{
+    return count_cores(__func__, vnc_count, false);
+}
+NRT_STATUS nrt_get_total_nc_count(uint32_t *nc_count)
+{
+    return count_cores(__func__, nc_count, false);
+}
+NRT_STATUS nrt_get_visible_vnc_count(uint32_t *vnc_count)
+{
+    return count_cores(__func__, vnc_count, true);
+}
+NRT_STATUS nrt_get_visible_nc_count(uint32_t *nc_count)
+{
+    return count_cores(__func__, nc_count, true);
+}
 
 NRT_STATUS nrt_host_device_id_get(int neuron_dev, uint32_t *host_device_id)
 {
@@ -126,7 +147,7 @@ NRT_STATUS nrt_get_vnc_memory_stats(uint32_t vnc, nrt_vnc_memory_stats_t *stats,
     rt_call_core(&c, vnc, NRT_INVALID);
     if (!rt_call_ok(&c)) return c.result;
     const rt_usage u = rt_memory_usage(rt_runtime_memory(c.runtime), vnc);
-    const nrt_vnc_memory_stats_t now = { .bytes_used = u.total, .bytes_limit = u.limit };
+    const nrt_vnc_memory_stats_t now = {.bytes_used = u.total, .bytes_limit = u.limit};
     const size_t size = stats_size_in < sizeof now ? stats_size_in : sizeof now;
     memcpy(stats, &now, size);
     if (stats_size_out) *stats_size_out = size;
@@ -140,7 +161,7 @@ NRT_STATUS nrt_debug_log_oom_report(void)
     rt_memory *m = rt_call_ok(&c) ? rt_runtime_memory(c.runtime) : NULL;
     for (uint32_t core = 0; core < count; core++) {
         if (core > 0 && rt_memory_same_hbm(m, core, core - 1)) continue;
-        AUTO_VALUE(glia_strbuf) table = { 0 };
+        AUTO_VALUE(glia_strbuf) table = {0};
         rt_memory_table(m, core, &table);
         rt_log(RT_LOG_ERROR, "TDRV", "log_dev_mem_usage_table", "Displaying Current Memory Utilization:\n%s",
                glia_strbuf_str(&table));
@@ -159,7 +180,7 @@ NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vn
     if (vnc_count != -1 && vnc_count != 1)
         rt_call_fail(&c, NRT_INVALID, "'vnc_count' is %d; a NEFF runs on one logical core, say -1", vnc_count);
     rt_model *m = NULL;
-    if (rt_call_ok(&c)) rt_call_end(&c, rt_model_load(c.runtime, (glia_span){ neff_bytes, size }, vnc, &m));
+    if (rt_call_ok(&c)) rt_call_end(&c, rt_model_load(c.runtime, (glia_span){neff_bytes, size}, vnc, &m));
     if (rt_call_ok(&c)) *model = (nrt_model_t *)m;
     return c.result;
 }
@@ -204,7 +225,7 @@ NRT_STATUS nrt_get_model_info(const nrt_model_t *model, nrt_model_info_t *info, 
     const rt_model *m = rt_call_handle(&c, RT_MODEL, model, "model");
     rt_call_need(&c, info, "info");
     if (!rt_call_ok(&c)) return c.result;
-    const nrt_model_info_t found = { .vnc = rt_model_core(m) };
+    const nrt_model_info_t found = {.vnc = rt_model_core(m)};
     const size_t size = info_size_in < sizeof found ? info_size_in : sizeof found;
     memcpy(info, &found, size);
     if (info_size_out) *info_size_out = size;
@@ -229,7 +250,8 @@ static void fill_tensor_info(const rt_model *m, uint32_t tensor, nrt_tensor_info
     out->dtype = dtype_of((num_dtype)t->dtype);
     out->ndim = t->rank;
     out->shape = glia_alloc(glia_array_bytes(t->rank, sizeof *out->shape));
-    for (int d = 0; d < t->rank; d++) out->shape[d] = (uint32_t)t->dims[d];
+    for (int d = 0; d < t->rank; d++)
+        out->shape[d] = (uint32_t)t->dims[d];
 }
 
 NRT_STATUS nrt_get_model_tensor_info(nrt_model_t *model, nrt_tensor_info_array_t **tensor_info)
@@ -240,10 +262,10 @@ NRT_STATUS nrt_get_model_tensor_info(nrt_model_t *model, nrt_tensor_info_array_t
     if (!rt_call_ok(&c)) return c.result;
     uint32_t count = 0;
     const uint32_t *tensors = rt_model_tensors(m, &count);
-    nrt_tensor_info_array_t *array =
-        glia_alloc(sizeof *array + glia_array_bytes(count, sizeof array->tensor_array[0]));
+    nrt_tensor_info_array_t *array = glia_alloc(sizeof *array + glia_array_bytes(count, sizeof array->tensor_array[0]));
     array->tensor_count = count;
-    for (uint32_t k = 0; k < count; k++) fill_tensor_info(m, tensors[k], &array->tensor_array[k]);
+    for (uint32_t k = 0; k < count; k++)
+        fill_tensor_info(m, tensors[k], &array->tensor_array[k]);
     *tensor_info = array;
     return c.result;
 }
@@ -254,7 +276,8 @@ NRT_STATUS nrt_free_model_tensor_info(nrt_tensor_info_array_t *tensor_info)
     AUTO_VALUE(rt_call) c = rt_call_begin_anywhere(__func__);
     rt_call_need(&c, tensor_info, "tensor_info");
     if (!rt_call_ok(&c)) return c.result;
-    for (uint64_t k = 0; k < tensor_info->tensor_count; k++) glia_free(tensor_info->tensor_array[k].shape);
+    for (uint64_t k = 0; k < tensor_info->tensor_count; k++)
+        glia_free(tensor_info->tensor_array[k].shape);
     glia_free(tensor_info);
     return c.result;
 }
@@ -293,10 +316,13 @@ NRT_STATUS nrt_tensor_allocate(nrt_tensor_placement_t placement, int vnc, size_t
 {
     AUTO_VALUE(rt_call) c = rt_call_begin(__func__);
     rt_call_need(&c, tensor, "tensor");
-    if (placement == NRT_TENSOR_PLACEMENT_DEVICE) rt_call_core(&c, vnc, NRT_INVALID);
+    if (placement == NRT_TENSOR_PLACEMENT_DEVICE)
+        rt_call_core(&c, vnc, NRT_INVALID);
     else if (placement != NRT_TENSOR_PLACEMENT_HOST)
-        rt_call_fail(&c, NRT_INVALID, "tensor '%s' has placement %d; place it on the device or the host, or attach a "
-                     "buffer to an empty tensor", name_or_none(name), (int)placement);
+        rt_call_fail(&c, NRT_INVALID,
+                     "tensor '%s' has placement %d; place it on the device or the host, or attach a "
+                     "buffer to an empty tensor",
+                     name_or_none(name), (int)placement);
     const int core = placement == NRT_TENSOR_PLACEMENT_DEVICE ? vnc : RT_HOST;
     rt_tensor *t = NULL;
     if (rt_call_ok(&c)) rt_call_end(&c, rt_tensor_create(c.runtime, core, size, name_or_none(name), &t));
@@ -319,8 +345,7 @@ NRT_STATUS nrt_tensor_allocate_slice(const nrt_tensor_t *tensor_source, size_t o
     rt_tensor *of = rt_call_handle(&c, RT_TENSOR, tensor_source, "tensor_source");
     rt_call_need(&c, tensor_slice, "tensor_slice");
     rt_tensor *t = NULL;
-    if (rt_call_ok(&c))
-        rt_call_end(&c, rt_tensor_create_slice(c.runtime, of, offset, size, name_or_none(name), &t));
+    if (rt_call_ok(&c)) rt_call_end(&c, rt_tensor_create_slice(c.runtime, of, offset, size, name_or_none(name), &t));
     if (rt_call_ok(&c)) *tensor_slice = (nrt_tensor_t *)t;
     return c.result;
 }
@@ -400,7 +425,8 @@ NRT_STATUS nrt_tensor_write_batch(const nrt_tensor_batch_t *batches, uint64_t nu
     return batch(__func__, batches, num_batches, true);
 }
 
-NRT_STATUS nrt_tensor_copy(const nrt_tensor_t *src, size_t src_offset, nrt_tensor_t *dst, size_t dst_offset, size_t size)
+NRT_STATUS nrt_tensor_copy(const nrt_tensor_t *src, size_t src_offset, nrt_tensor_t *dst, size_t dst_offset,
+                           size_t size)
 {
     AUTO_VALUE(rt_call) c = rt_call_begin(__func__);
     const rt_tensor *from = rt_call_handle(&c, RT_TENSOR, src, "src");
@@ -491,8 +517,10 @@ NRT_STATUS nrt_get_tensor_from_tensor_set(nrt_tensor_set_t *tensor_set, const ch
     rt_call_need(&c, tensor, "tensor");
     if (!rt_call_ok(&c)) return c.result;
     rt_tensor *t = rt_tensor_set_find(c.runtime, s, tensor_name);
-    if (t) *tensor = (nrt_tensor_t *)t;
-    else rt_call_fail(&c, NRT_FAILURE, "the tensor set has no tensor '%s'", tensor_name);
+    if (t)
+        *tensor = (nrt_tensor_t *)t;
+    else
+        rt_call_fail(&c, NRT_FAILURE, "the tensor set has no tensor '%s'", tensor_name);
     return c.result;
 }
 
@@ -503,10 +531,16 @@ NRT_STATUS nrt_get_tensor_from_tensor_set(nrt_tensor_set_t *tensor_set, const ch
 
 #define REFUSE_STATUS(name)                                                                                            \
     NRT_STATUS refused_##name(void) __asm__(#name);                                                                    \
-    NRT_STATUS refused_##name(void) { return rt_call_refuse(#name); }
+    NRT_STATUS refused_##name(void)                                                                                    \
+    {                                                                                                                  \
+        return rt_call_refuse(#name);                                                                                  \
+    }
 #define REFUSE_NOTHING(name)                                                                                           \
     void refused_##name(void) __asm__(#name);                                                                          \
-    void refused_##name(void) { (void)rt_call_refuse(#name); }
+    void refused_##name(void)                                                                                          \
+    {                                                                                                                  \
+        (void)rt_call_refuse(#name);                                                                                   \
+    }
 #define REFUSE_POINTER(name)                                                                                           \
     void *refused_##name(void) __asm__(#name);                                                                         \
     void *refused_##name(void)                                                                                         \

@@ -4,7 +4,7 @@
 
 void rt_queue_init(rt_queue *q)
 {
-    *q = (rt_queue){ .tail = &q->head };
+    *q = (rt_queue){.tail = &q->head};
     pthread_mutex_init(&q->lock, NULL);
     pthread_cond_init(&q->changed, NULL);
 }
@@ -44,8 +44,10 @@ void rt_queue_wait(rt_queue *q, rt_job *job)
 {
     pthread_mutex_lock(&q->lock);
     while (!job->done) {
-        if (q->running) pthread_cond_wait(&q->changed, &q->lock);
-        else run_head_locked(q);
+        if (q->running)
+            pthread_cond_wait(&q->changed, &q->lock);
+        else
+            run_head_locked(q);
     }
     pthread_mutex_unlock(&q->lock);
 }

@@ -5,9 +5,9 @@
 
 static struct {
     pthread_rwlock_t lock;
-    rt_runtime *open;           // guarded by: lock
-    rt_phase phase;             // guarded by: lock
-} process = { .lock = PTHREAD_RWLOCK_INITIALIZER, .phase = RT_UNINITIALIZED };
+    rt_runtime *open; // guarded by: lock
+    rt_phase phase;   // guarded by: lock
+} process = {.lock = PTHREAD_RWLOCK_INITIALIZER, .phase = RT_UNINITIALIZED};
 
 rt_runtime *rt_runtime_create(const rt_config *config)
 {
@@ -16,7 +16,8 @@ rt_runtime *rt_runtime_create(const rt_config *config)
     rt->memory = rt_memory_create(config->instance, config->lnc, config->first_core, config->core_count);
     rt_storage_context_init(&rt->storage, rt->memory, &rt->counters);
     rt->cores = glia_alloc(glia_array_bytes(config->core_count, sizeof *rt->cores));
-    for (uint32_t c = 0; c < config->core_count; c++) rt_queue_init(&rt->cores[c].queue);
+    for (uint32_t c = 0; c < config->core_count; c++)
+        rt_queue_init(&rt->cores[c].queue);
     pthread_mutex_init(&rt->lock, NULL);
     pthread_mutex_init(&rt->binding_lock, NULL);
     pthread_mutex_init(&rt->timing_lock, NULL);
@@ -27,9 +28,12 @@ rt_runtime *rt_runtime_create(const rt_config *config)
 static void free_clients(rt_runtime *rt)
 {
     void *left = NULL;
-    while ((left = rt_handles_any(&rt->handles[RT_MODEL]))) rt_model_unload(rt, left);
-    while ((left = rt_handles_any(&rt->handles[RT_TENSOR_SET]))) rt_tensor_set_free(rt, left);
-    while ((left = rt_handles_any(&rt->handles[RT_TENSOR]))) rt_tensor_free(rt, left);
+    while ((left = rt_handles_any(&rt->handles[RT_MODEL])))
+        rt_model_unload(rt, left);
+    while ((left = rt_handles_any(&rt->handles[RT_TENSOR_SET])))
+        rt_tensor_set_free(rt, left);
+    while ((left = rt_handles_any(&rt->handles[RT_TENSOR])))
+        rt_tensor_free(rt, left);
 }
 
 void rt_runtime_destroy(rt_runtime *rt)
@@ -43,7 +47,8 @@ void rt_runtime_destroy(rt_runtime *rt)
     }
     glia_free(rt->cores);
     rt_timings_destroy(rt->timings);
-    for (int k = 0; k < RT_KIND_COUNT; k++) rt_handles_fini(&rt->handles[k]);
+    for (int k = 0; k < RT_KIND_COUNT; k++)
+        rt_handles_fini(&rt->handles[k]);
     rt_memory_destroy(rt->memory);
     pthread_mutex_destroy(&rt->timing_lock);
     pthread_mutex_destroy(&rt->binding_lock);

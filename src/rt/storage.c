@@ -16,9 +16,9 @@ struct rt_storage {
     rt_storage_context *context;
     uint64_t id;
     int core;
-    uint64_t size;              // plain bytes
+    uint64_t size; // plain bytes
     char *name;
-    bool attached;              // `data` belongs to the caller
+    bool attached; // `data` belongs to the caller
     atomic_uint references;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -27,11 +27,11 @@ struct rt_storage {
     rt_form form;
     rt_charge *charge;
     rt_image *images;
-    uint32_t users;             // shared
-    bool writer;                // exclusive
+    uint32_t users; // shared
+    bool writer;    // exclusive
     bool exposed, sliced;
     uint64_t generation;
-    uint64_t written;           // executions that wrote it
+    uint64_t written; // executions that wrote it
 };
 
 // ---- forms ---------------------------------------------------------------------------------------------------------
@@ -82,16 +82,19 @@ static glia_status pages_map(rt_storage_context *c, uint64_t bytes, const char *
     *out = NULL;
     uint64_t before = atomic_load(&c->host_bytes);
     bool fits = false;
-    do fits = before <= c->host_limit && bytes <= c->host_limit - before;
+    do
+        fits = before <= c->host_limit && bytes <= c->host_limit - before;
     while (fits && !atomic_compare_exchange_weak(&c->host_bytes, &before, before + bytes));
     void *map = MAP_FAILED;
     if (fits)
         map = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (map == MAP_FAILED) {
         if (fits) (void)atomic_fetch_sub(&c->host_bytes, bytes);
-        return GLIA_FAIL(EXHAUSTED, "tensor '%s' takes %llu bytes of this host, which has %llu, %llu of them taken\n"
-                         "hint: simulate on a host with more memory, or a smaller model", name,
-                         (unsigned long long)bytes, (unsigned long long)c->host_limit, (unsigned long long)before);
+        return GLIA_FAIL(EXHAUSTED,
+                         "tensor '%s' takes %llu bytes of this host, which has %llu, %llu of them taken\n"
+                         "hint: simulate on a host with more memory, or a smaller model",
+                         name, (unsigned long long)bytes, (unsigned long long)c->host_limit,
+                         (unsigned long long)before);
     }
     if (bytes >= 2u << 20) (void)madvise(map, bytes, MADV_HUGEPAGE);
     *out = map;
@@ -155,7 +158,7 @@ rt_storage *rt_storage_attach(rt_storage_context *c, void *buffer, uint64_t size
 
 void rt_storage_retain(rt_storage *s)
 {
-    (void)atomic_fetch_add_explicit(&s->references, 1, memory_order_relaxed);   // the caller has one already
+    (void)atomic_fetch_add_explicit(&s->references, 1, memory_order_relaxed); // the caller has one already
 }
 
 void rt_storage_release(rt_storage *s)
@@ -187,7 +190,7 @@ static bool is_whole(const rt_storage *s, const rt_image *i)
     return i->offset == 0 && i->size == s->size;
 }
 
-static const rt_form plain_form = { 0 };
+static const rt_form plain_form = {0};
 
 // The form that the storage should have, by what is bound to it.
 static const rt_form *target_locked(const rt_storage *s)
@@ -259,7 +262,8 @@ static glia_status make_form_locked(rt_storage *s, const rt_form *form)
 
 static void begin_exclusive_locked(rt_storage *s)
 {
-    while (s->writer || s->users) pthread_cond_wait(&s->changed, &s->lock);
+    while (s->writer || s->users)
+        pthread_cond_wait(&s->changed, &s->lock);
     s->writer = true;
 }
 
@@ -323,12 +327,15 @@ glia_status rt_storage_read(rt_storage *s, uint64_t offset, void *out, uint64_t 
 {
     glia_status failed = GLIA_OK;
     pthread_mutex_lock(&s->lock);
-    while (s->writer) pthread_cond_wait(&s->changed, &s->lock);
+    while (s->writer)
+        pthread_cond_wait(&s->changed, &s->lock);
     s->users++;
     pthread_mutex_unlock(&s->lock);
     // A user keeps form and data as they are.
-    if (rt_form_is_plain(&s->form)) memcpy(out, s->data + offset, size);
-    else failed = read_packed(s, offset, out, size);
+    if (rt_form_is_plain(&s->form))
+        memcpy(out, s->data + offset, size);
+    else
+        failed = read_packed(s, offset, out, size);
     pthread_mutex_lock(&s->lock);
     s->users--;
     pthread_cond_broadcast(&s->changed);
@@ -342,7 +349,7 @@ static glia_status change(rt_storage *s, uint64_t offset, const void *bytes, int
     begin_exclusive_locked(s);
     glia_status failed = make_plain_locked(s, offset != 0 || size != s->size);
     pthread_mutex_unlock(&s->lock);
-    if (!failed && bytes) memmove(s->data + offset, bytes, size);      // the caller may have given out its address
+    if (!failed && bytes) memmove(s->data + offset, bytes, size); // the caller may have given out its address
     if (!failed && !bytes) memset(s->data + offset, value, size);
     pthread_mutex_lock(&s->lock);
     s->generation++;
@@ -407,7 +414,7 @@ rt_image *rt_image_get(rt_storage *s, uint64_t offset, uint64_t size, const rt_f
         i = i->next;
     if (!i) {
         i = glia_alloc(sizeof *i);
-        *i = (rt_image){ .next = s->images, .storage = s, .offset = offset, .size = size, .form = *form };
+        *i = (rt_image){.next = s->images, .storage = s, .offset = offset, .size = size, .form = *form};
         i->buffer.bytes = form->bytes;
         i->seen = UINT64_MAX;
         s->images = i;
@@ -438,7 +445,8 @@ void rt_image_put(rt_image *i)
     const bool last = --i->users == 0;
     if (last) {
         rt_image **at = &s->images;
-        while (*at != i) at = &(*at)->next;
+        while (*at != i)
+            at = &(*at)->next;
         *at = i->next;
         drop_own(i);
         dev_buffer_release(&i->buffer);
@@ -481,13 +489,15 @@ static glia_status prepare_locked(rt_storage *s, rt_image *i)
         if (first) TRY(own_create_locked(s, i));
         if (first || stale) {
             rt_count(s->context->counters, RT_COUNTER_COPIES, 1);
-            if (rt_form_is_plain(&i->form)) memcpy(i->own, s->data + i->offset, i->size);
-            else pack(&i->form, i->own, s->data + i->offset);
+            if (rt_form_is_plain(&i->form))
+                memcpy(i->own, s->data + i->offset, i->size);
+            else
+                pack(&i->form, i->own, s->data + i->offset);
         }
         point_at(i, i->own);
     }
     if (stale) i->buffer.generation++;
-    if (s->users == 0) i->buffer.constant = i->constant;        // while nobody looks at it
+    if (s->users == 0) i->buffer.constant = i->constant; // while nobody looks at it
     i->seen = s->generation;
     return GLIA_OK;
 }
@@ -496,7 +506,8 @@ static glia_status acquire_locked(const rt_use *u)
 {
     rt_storage *s = u->storage;
     for (;;) {
-        while (s->writer || (u->exclusive && s->users)) pthread_cond_wait(&s->changed, &s->lock);
+        while (s->writer || (u->exclusive && s->users))
+            pthread_cond_wait(&s->changed, &s->lock);
         if (rt_form_equal(&s->form, target_locked(s))) break;
         if (s->users == 0) {
             TRY(make_form_locked(s, target_locked(s)));
@@ -504,10 +515,13 @@ static glia_status acquire_locked(const rt_use *u)
         }
         pthread_cond_wait(&s->changed, &s->lock);
     }
-    if (s->exposed && s->users == 0) s->generation++;       // whoever has the address may have written there
-    for (uint32_t k = 0; k < u->count; k++) TRY(prepare_locked(s, u->images[k]));
-    if (u->exclusive) s->writer = true;
-    else s->users++;
+    if (s->exposed && s->users == 0) s->generation++; // whoever has the address may have written there
+    for (uint32_t k = 0; k < u->count; k++)
+        TRY(prepare_locked(s, u->images[k]));
+    if (u->exclusive)
+        s->writer = true;
+    else
+        s->users++;
     return GLIA_OK;
 }
 
@@ -523,8 +537,10 @@ static void take_over_locked(rt_storage *s, rt_image *i)
 {
     i->seen = s->generation;
     if (!i->own) return;
-    if (rt_form_is_plain(&i->form)) memcpy(s->data + i->offset, i->own, i->size);
-    else unpack(&i->form, s->data + i->offset, i->own);
+    if (rt_form_is_plain(&i->form))
+        memcpy(s->data + i->offset, i->own, i->size);
+    else
+        unpack(&i->form, s->data + i->offset, i->own);
 }
 
 void rt_use_release(const rt_use *u, bool wrote)
@@ -538,8 +554,10 @@ void rt_use_release(const rt_use *u, bool wrote)
         for (uint32_t k = 0; k < u->count; k++)
             if (u->written[k]) take_over_locked(s, u->images[k]);
     }
-    if (u->exclusive) s->writer = false;
-    else s->users--;
+    if (u->exclusive)
+        s->writer = false;
+    else
+        s->users--;
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
 }

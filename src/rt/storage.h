@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory of tensors: plain row-major to whoever reads it, packed where a loaded program wants it packed.
 //
-// A *storage* is memory that one or more tensors (slices) see parts of. A *form* is an order of its bytes: plain, or the
-// layout that a NEFF declares for an input. An *image* is a part of a storage in a form, as programs are bound to it: a
-// dev_buffer. When all images of a storage are the whole of it in one packed form, the packed bytes *are* the storage,
-// so that a weight is held once however many programs share it; they are rebuilt to plain for a reader. Otherwise the
-// storage is plain, and images in other forms are copies beside it, refreshed when the storage's generation changed.
-// A storage that is sliced, or whose address was given out, is never packed.
+// A *storage* is memory that one or more tensors (slices) see parts of. A *form* is an order of its bytes: plain, or
+// the layout that a NEFF declares for an input. An *image* is a part of a storage in a form, as programs are bound to
+// it: a dev_buffer. When all images of a storage are the whole of it in one packed form, the packed bytes *are* the
+// storage, so that a weight is held once however many programs share it; they are rebuilt to plain for a reader.
+// Otherwise the storage is plain, and images in other forms are copies beside it, refreshed when the storage's
+// generation changed. A storage that is sliced, or whose address was given out, is never packed.
 //
 // Threads: any. An execution acquires all storages that it uses in ascending order of id (the lock order), shared for
 // what it reads, exclusive for what it writes; host reads and writes acquire one.

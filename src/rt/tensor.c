@@ -7,7 +7,7 @@
 static rt_tensor *tensor_new(rt_runtime *rt, rt_storage *s, uint64_t offset, uint64_t size, const char *name)
 {
     rt_tensor *t = glia_alloc(sizeof *t);
-    *t = (rt_tensor){ .storage = s, .offset = offset, .size = size, .name = glia_strdup(name), .references = 1 };
+    *t = (rt_tensor){.storage = s, .offset = offset, .size = size, .name = glia_strdup(name), .references = 1};
     rt_handle_add(rt, RT_TENSOR, t);
     return t;
 }
@@ -147,7 +147,8 @@ glia_status rt_tensor_copy(rt_runtime *rt, const rt_tensor *from, uint64_t from_
     const int a = rt_storage_core(from->storage), b = rt_storage_core(to->storage);
     ENSURE(a == RT_HOST || b == RT_HOST || rt_memory_same_hbm(rt->memory, (uint32_t)a, (uint32_t)b), INVALID,
            "tensor '%s' lies in the HBM of core %d and '%s' in that of core %d; a copy stays within one HBM\n"
-           "hint: read it to the host and write it from there", from->name, a, to->name, b);
+           "hint: read it to the host and write it from there",
+           from->name, a, to->name, b);
     return copy_bytes(from, from->offset + from_offset, to, to->offset + to_offset, size);
 }
 
@@ -190,6 +191,6 @@ static rt_tensor *tensor_at(rt_runtime *rt, const void *address, uint64_t size)
 glia_status rt_copy_to_address(rt_runtime *rt, void *to, const void *from, uint64_t size)
 {
     ENSURE(tensor_at(rt, to, size), INVALID, "%p is not in the memory of a tensor whose address was given out", to);
-    memmove(to, from, size);        // an execution that begins later looks at the storage anew
+    memmove(to, from, size); // an execution that begins later looks at the storage anew
     return GLIA_OK;
 }

@@ -45,7 +45,7 @@ void rt_tensor_set_add(rt_runtime *rt, rt_tensor_set *s, const char *name, rt_te
             rt_tensor_unref_locked(entry->tensor);
             entry->tensor = t;
         } else {
-            VEC_PUSH(&s->entries) = (rt_set_entry){ .name = glia_strdup(name), .tensor = t };
+            VEC_PUSH(&s->entries) = (rt_set_entry){.name = glia_strdup(name), .tensor = t};
         }
         s->version++;
     }

@@ -8,11 +8,13 @@
 typedef struct timing {
     struct timing *next;
     uint8_t key[32];
-    sim_options options;        // with `trips` of its own
+    sim_options options; // with `trips` of its own
     sim_result *result;
 } timing;
 
-struct rt_timings { timing *first; };
+struct rt_timings {
+    timing *first;
+};
 
 void rt_timings_destroy(struct rt_timings *t)
 {
@@ -30,11 +32,12 @@ static bool same_question(const timing *t, const rt_model *m, const sim_options 
 {
     const sim_options *p = &t->options;
     if (memcmp(t->key, m->key, sizeof t->key)) return false;
-    if (p->extrapolate != o->extrapolate || p->throttle != o->throttle || p->launch != o->launch || p->trace != o->trace)
+    if (p->extrapolate != o->extrapolate || p->throttle != o->throttle || p->launch != o->launch ||
+        p->trace != o->trace)
         return false;
     if (p->sharers != o->sharers || p->expected_trips != o->expected_trips || !p->trips != !o->trips) return false;
-    return !p->trips || (p->trip_count == o->trip_count &&
-                         !memcmp(p->trips, o->trips, o->trip_count * sizeof *o->trips));
+    return !p->trips ||
+           (p->trip_count == o->trip_count && !memcmp(p->trips, o->trips, o->trip_count * sizeof *o->trips));
 }
 
 static glia_status find_or_run_locked(rt_runtime *rt, rt_model *m, const sim_options *options, const sim_result **out)
@@ -49,7 +52,7 @@ static glia_status find_or_run_locked(rt_runtime *rt, rt_model *m, const sim_opt
     TRY(sim_run(m->program, rt->config.instance->chip, options, &result));
     rt_count(&rt->counters, RT_COUNTER_TIMINGS, 1);
     timing *t = glia_alloc(sizeof *t);
-    *t = (timing){ .next = rt->timings->first, .options = *options, .result = result };
+    *t = (timing){.next = rt->timings->first, .options = *options, .result = result};
     memcpy(t->key, m->key, sizeof t->key);
     if (options->trips) {
         int64_t *trips = glia_alloc(glia_array_bytes(options->trip_count, sizeof *trips));
