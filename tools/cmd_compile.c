@@ -5,7 +5,7 @@
 #include "compiled.h"
 #include "programs.h"
 
-#define TOOL_VERB compile_verb
+#define TOOL_VERB compile_verb      // compile_options is the compiler's
 #define TOOL_OPTIONS "options/compile.def"
 #define TOOL_OPTIONS_SHARED "options/compiler.def"
 #include "option_table.h"
@@ -84,7 +84,7 @@ static glia_status print_json(tool *t, const answer *a, const printer *p)
     glia_json_bool(&w, "cached", a->compiled.hit);
     glia_json_double(&w, "time", a->compiled.seconds);
     tool_json_counts(&w, &counts);
-    put_passes(&w, p);
+    if (a->o->print_after) put_passes(&w, p);
     return tool_json_end(t, &w);
 }
 

@@ -5,33 +5,16 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "model/nearest.h"
 #include "tool.h"
-
-static glia_status find(const char *name, tool_command *out)
-{
-    model_nearest nearest = model_nearest_of(name);
-    for (size_t i = 0; i < tool_command_count(); i++) {
-        *out = tool_command_at(i);
-        if (!strcmp(out->name, name)) return GLIA_OK;
-        model_nearest_offer(&nearest, out->name);
-    }
-    return GLIA_FAIL(USAGE, "'%s' is no verb of glia; the nearest is '%s'\nhint: 'glia --help' lists them", name,
-                     nearest.best);
-}
-
-static glia_status print_help(tool *t, const tool_command *c)
-{
-    AUTO_VALUE(glia_strbuf) text = { 0 };
-    if (c) tool_help(c, &text);
-    else tool_help_all(&text);
-    return tool_print(t, &text);
-}
 
 static glia_status run_verb(tool *t, int count, char **given, void *values)
 {
     TRY(tool_parse(t, count, given, values));
-    if (t->help) return print_help(t, &t->command);
+    if (t->help) {
+        AUTO_VALUE(glia_strbuf) text = { 0 };
+        tool_help(&t->command, &text);
+        return tool_print(t, &text);
+    }
     t->progress.on = !t->quiet && isatty(STDERR_FILENO);
     glia_status s = t->command.run(t, values);
     tool_report_end(t);
@@ -46,19 +29,13 @@ static void free_lists(const tool_command *c, void *values)
 
 static glia_status run(tool *t, int argc, char **argv)
 {
-    static const char *const help[] = { "--help", "-h", "help" };
-    if (argc < 2) {
-        glia_status_destroy(print_help(t, NULL));
-        return GLIA_FAIL(USAGE, "no verb was given");
-    }
-    for (size_t i = 0; i < COUNT_OF(help); i++)
-        if (!strcmp(argv[1], help[i])) return print_help(t, NULL);
-    if (!strcmp(argv[1], "--version")) {
-        AUTO_VALUE(glia_strbuf) text = { 0 };
-        glia_put(&text, "glia " GLIA_VERSION "\n");
-        return tool_print(t, &text);
-    }
-    TRY(find(argv[1], &t->command));
+    // What people try before they know the verbs.
+    static const struct { const char *flag, *verb; } flags[] = { { "--help", "help" }, { "-h", "help" }, { "--version", "version" } };
+    ENSURE(argc >= 2, USAGE, "no verb was given\nhint: 'glia help' lists them");
+    const char *verb = argv[1];
+    for (size_t i = 0; i < COUNT_OF(flags); i++)
+        if (!strcmp(argv[1], flags[i].flag)) verb = flags[i].verb;
+    TRY(tool_command_find(verb, &t->command));
     void *values = glia_alloc(t->command.values_size);
     glia_status s = run_verb(t, argc - 2, argv + 2, values);
     free_lists(&t->command, values);

@@ -9,8 +9,6 @@
 #include "model/nearest.h"
 #include "tool.h"
 
-enum { NAME_SIZE = 64 };
-
 static const struct { const char *name, *inputs, *summary; const tool_verb *verb; } verbs[] = {
 #define COMMAND(name, inputs, summary) { #name, inputs, summary, &tool_cmd_##name },
 #include "commands.def"
@@ -29,19 +27,47 @@ tool_command tool_command_at(size_t index)
                            v->values_size, v->run };
 }
 
-// "max_tokens" as "max-tokens", or as "GLIA_MAX_TOKENS".
-static void flag_of(const tool_option *o, char out[NAME_SIZE])
+glia_status tool_command_find(const char *name, tool_command *out)
+{
+    model_nearest nearest = model_nearest_of(name);
+    for (size_t i = 0; i < COUNT_OF(verbs); i++) {
+        *out = tool_command_at(i);
+        if (!strcmp(out->name, name)) return GLIA_OK;
+        model_nearest_offer(&nearest, out->name);
+    }
+    return GLIA_FAIL(USAGE, "'%s' is no verb of glia; the nearest is '%s'\nhint: 'glia --help' lists them", name,
+                     nearest.best);
+}
+
+// ---- names ---------------------------------------------------------------------------------------------------------
+
+void tool_flag_name(const tool_option *o, char out[TOOL_NAME_SIZE])
 {
     size_t n = 0;
-    for (; o->name[n] && n < NAME_SIZE - 1; n++) out[n] = o->name[n] == '_' ? '-' : o->name[n];
+    for (; o->name[n] && n < TOOL_NAME_SIZE - 1; n++) out[n] = o->name[n] == '_' ? '-' : o->name[n];
     out[n] = 0;
 }
 
-static void variable_of(const tool_option *o, char out[NAME_SIZE])
+void tool_variable_name(const tool_option *o, char out[TOOL_NAME_SIZE])
 {
-    const int n = snprintf(out, NAME_SIZE, "GLIA_%s", o->name);
-    BUG_ON(n < 0 || n >= NAME_SIZE);
+    const int n = snprintf(out, TOOL_NAME_SIZE, "GLIA_%s", o->name);
+    BUG_ON(n < 0 || n >= TOOL_NAME_SIZE);
     for (char *c = out; *c; c++) *c = (char)toupper((unsigned char)*c);
+}
+
+void tool_flag_shown(const tool_option *o, char out[TOOL_NAME_SIZE])
+{
+    const bool turns_off = o->type == TOOL_FLAG && o->fallback && !strcmp(o->fallback, "true");
+    char flag[TOOL_NAME_SIZE];
+    tool_flag_name(o, flag);
+    const int n = snprintf(out, TOOL_NAME_SIZE, "%s%s", turns_off ? "[no-]" : "", flag);
+    BUG_ON(n < 0 || n >= TOOL_NAME_SIZE);
+}
+
+const char *tool_value_name(tool_type type)
+{
+    static const char *const names[] = { "TEXT", "N", "X", "", "TEXT" };
+    return names[type];
 }
 
 // ---- values --------------------------------------------------------------------------------------------------------
@@ -95,8 +121,8 @@ static glia_status set_defaults(const tool_command *c, void *values)
 {
     for (size_t i = 0; i < c->option_count; i++) {
         const tool_option *o = &c->options[i];
-        char variable[NAME_SIZE];
-        variable_of(o, variable);
+        char variable[TOOL_NAME_SIZE];
+        tool_variable_name(o, variable);
         const char *from = getenv(variable);
         if (from && *from) TRY(set(o, variable, from, values));
         else if (o->fallback) TRY(set(o, o->name, o->fallback, values));
@@ -108,18 +134,18 @@ static glia_status set_defaults(const tool_command *c, void *values)
 
 static glia_status unknown_flag(const tool_command *c, const char *word, size_t size)
 {
-    char wanted[NAME_SIZE], flag[NAME_SIZE];
+    char wanted[TOOL_NAME_SIZE], flag[TOOL_NAME_SIZE];
     (void)snprintf(wanted, sizeof wanted, "%.*s", (int)size, word);
     const tool_option *best = NULL;
     size_t edits = SIZE_MAX;
     for (size_t i = 0; i < c->option_count; i++) {
         model_nearest n = model_nearest_of(wanted);
-        flag_of(&c->options[i], flag);
+        tool_flag_name(&c->options[i], flag);
         model_nearest_offer(&n, flag);
         if (n.edits < edits) best = &c->options[i];
         if (n.edits < edits) edits = n.edits;
     }
-    flag_of(best, flag);
+    tool_flag_name(best, flag);
     return GLIA_FAIL(USAGE, "'--%s' is no flag of 'glia %s'; the nearest is '--%s'\nhint: 'glia %s --help' lists them",
                      wanted, c->name, flag, c->name);
 }
@@ -127,9 +153,9 @@ static glia_status unknown_flag(const tool_command *c, const char *word, size_t 
 // `name` of `size` characters, as after "--". `*off`: it was --no-name of a flag.
 static const tool_option *find_flag(const tool_command *c, const char *name, size_t size, bool *off)
 {
-    char flag[NAME_SIZE];
+    char flag[TOOL_NAME_SIZE];
     for (size_t i = 0; i < c->option_count; i++) {
-        flag_of(&c->options[i], flag);
+        tool_flag_name(&c->options[i], flag);
         *off = c->options[i].type == TOOL_FLAG && size > 3 && !strncmp(name, "no-", 3) && strlen(flag) == size - 3 &&
                !strncmp(name + 3, flag, size - 3);
         if (*off || (strlen(flag) == size && !strncmp(name, flag, size))) return &c->options[i];
@@ -153,6 +179,14 @@ static const char *flag_value(const tool_option *o, bool off, const char *joined
     return next;
 }
 
+static glia_status parse_input(tool *t, const char *word)
+{
+    const tool_command *c = &t->command;
+    ENSURE(*c->inputs, USAGE, "'%s': 'glia %s' takes options alone\nhint: 'glia %s --help' lists them", word, c->name, c->name);
+    VEC_PUSH(&t->inputs) = word;
+    return GLIA_OK;
+}
+
 static glia_status parse_word(tool *t, const char *word, const char *next, void *values, bool *took_next)
 {
     const tool_command *c = &t->command;
@@ -160,11 +194,7 @@ static glia_status parse_word(tool *t, const char *word, const char *next, void 
     const char *joined = NULL;
     bool off = false;
     *took_next = false;
-    if (word[0] != '-' || !word[1]) {
-        ENSURE(*c->inputs, USAGE, "'%s': 'glia %s' takes options alone\nhint: 'glia %s --help' lists them", word, c->name, c->name);
-        VEC_PUSH(&t->inputs) = word;
-        return GLIA_OK;
-    }
+    if (word[0] != '-' || !word[1]) return parse_input(t, word);
     if (word[1] == '-') {
         const size_t size = strcspn(word + 2, "=");
         if (word[2 + size]) joined = word + 2 + size + 1;
@@ -184,6 +214,10 @@ static glia_status parse_words(tool *t, int count, char **given, void *values)
 {
     for (int i = 0; i < count; i++) {
         bool took_next;
+        if (!strcmp(given[i], "--")) {          // what follows are inputs, whatever they begin with
+            for (i++; i < count; i++) TRY(parse_input(t, given[i]));
+            return GLIA_OK;
+        }
         TRY(parse_word(t, given[i], i + 1 < count ? given[i + 1] : NULL, values, &took_next));
         i += took_next;
     }
@@ -223,36 +257,4 @@ glia_status tool_parse_ints(const char *flag, const char *text, int64_t low, int
         if (!*end) return GLIA_OK;
         at = end + 1;
     }
-}
-
-// ---- help ----------------------------------------------------------------------------------------------------------
-
-void tool_help(const tool_command *c, glia_strbuf *out)
-{
-    glia_putf(out, "glia %s: %s\n\nusage: glia %s [options]%s%s\n\n", c->name, c->summary, c->name, *c->inputs ? " " : "",
-              c->inputs);
-    for (size_t i = 0; i < c->option_count; i++) {
-        const tool_option *o = &c->options[i];
-        static const char *const kinds[] = { "TEXT", "N", "X", "", "TEXT..." };
-        char flag[NAME_SIZE], shown[NAME_SIZE + 8];
-        flag_of(o, flag);
-        if (o->letter) glia_putf(out, "  -%c, ", o->letter);
-        else glia_put(out, "      ");
-        const bool turns_off = o->type == TOOL_FLAG && o->fallback && !strcmp(o->fallback, "true");
-        if (turns_off) (void)snprintf(shown, sizeof shown, "[no-]%s", flag);
-        else (void)snprintf(shown, sizeof shown, "%s", flag);
-        glia_putf(out, "--%s %-*s %s", shown, (int)(20 - strlen(shown)), kinds[o->type], o->help);
-        if (*o->unit) glia_putf(out, " (%s)", o->unit);
-        if (o->fallback) glia_putf(out, " [%s]", o->fallback);
-        glia_put(out, "\n");
-    }
-    glia_put(out, "\nEach option is also a variable: --max-tokens is GLIA_MAX_TOKENS. What stands in [] is the default.\n");
-}
-
-void tool_help_all(glia_strbuf *out)
-{
-    glia_put(out, "glia " GLIA_VERSION ": the Trainium platform in software\n\nusage: glia <verb> [options] [input]\n\n");
-    for (size_t i = 0; i < COUNT_OF(verbs); i++) glia_putf(out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
-    glia_put(out, "\n'glia <verb> --help' tells of a verb. Exit codes: 0 yes, 1 the answer is no, 2 usage, 3 bad input,\n"
-                  "4 unsupported, 5 not found, 6 exhausted, 70 a bug of glia.\n");
 }

@@ -41,6 +41,16 @@ glia_status tool_json_end(tool *t, glia_json_writer *w)
     return s;
 }
 
+glia_status tool_print_page(tool *t, const char *schema, const char *name, const glia_strbuf *text)
+{
+    if (!t->json) return tool_print(t, text);
+    glia_strbuf out = { 0 };
+    glia_json_writer w = tool_json_begin(&out, schema, true);
+    glia_json_string(&w, "name", name);
+    glia_json_string_n(&w, "text", glia_strbuf_str(text), text->size);
+    return tool_json_end(t, &w);
+}
+
 // ---- progress ------------------------------------------------------------------------------------------------------
 
 static void put_amount(char *out, size_t size, double value)

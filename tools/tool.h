@@ -44,11 +44,18 @@ typedef struct tool_verb {
 
 size_t tool_command_count(void);
 tool_command tool_command_at(size_t index);
+GLIA_MUST_USE glia_status tool_command_find(const char *name, tool_command *out);   // USAGE names the nearest
 
 // `given` is what follows the verb. USAGE names flag, value and the nearest flag. `values` is the verb's struct, zeroed.
 GLIA_MUST_USE glia_status tool_parse(tool *t, int count, char **given, void *values);
 void tool_help(const tool_command *c, glia_strbuf *out);        // of one verb
 void tool_help_all(glia_strbuf *out);
+// How an option is written: "max-tokens" of --max-tokens, or "[no-]cache" where that turns off what is on; "GLIA_CACHE".
+enum { TOOL_NAME_SIZE = 64 };
+void tool_flag_name(const tool_option *o, char out[TOOL_NAME_SIZE]);
+void tool_flag_shown(const tool_option *o, char out[TOOL_NAME_SIZE]);
+void tool_variable_name(const tool_option *o, char out[TOOL_NAME_SIZE]);
+const char *tool_value_name(tool_type type);                    // "TEXT", "N", "X"; "" of a flag
 // A required option that was not given.
 #define TOOL_NEED(values, option)                                                                                      \
     ENSURE((values)->option, USAGE, "'--%s' is missing\nhint: 'glia %s --help' tells what it takes", #option, t->command.name)
@@ -81,6 +88,8 @@ void tool_report_end(tool *t);          // takes the line away
 
 // Results, to stdout. IO when they cannot be written.
 GLIA_MUST_USE glia_status tool_print(tool *t, const glia_strbuf *text);
+// A text that is the whole answer: as it is, or with --json in a document, as its "text".
+GLIA_MUST_USE glia_status tool_print_page(tool *t, const char *schema, const char *name, const glia_strbuf *text);
 // One document: begin gives a writer inside the top object, with its schema ("glia.generate/1") written.
 glia_json_writer tool_json_begin(glia_strbuf *out, const char *schema, bool pretty);
 GLIA_MUST_USE glia_status tool_json_end(tool *t, glia_json_writer *w);     // closes, prints, frees `out`
