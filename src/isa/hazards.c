@@ -29,8 +29,8 @@ static void mark_slot(const isa_program *p, const isa_function *f, uint32_t slot
     written[t->kind == ISA_TENSOR_OUTPUT && t->alias >= 0 ? (uint32_t)t->alias : s->index] = 1;
 }
 
-static void mark_call(const isa_program *p, const isa_core *c, const isa_function *f, const isa_insn *i, uint8_t **formals,
-                      uint8_t *mine, uint8_t *written)
+static void mark_call(const isa_program *p, const isa_core *c, const isa_function *f, const isa_insn *i,
+                      uint8_t **formals, uint8_t *mine, uint8_t *written)
 {
     const uint32_t callee = (uint32_t)isa_operand_of(f, i, 0)->offset;
     const uint32_t count = c->functions.items[callee]->formal_count;
@@ -59,7 +59,8 @@ static void find_written(const isa_program *p, uint32_t core, uint8_t *written)
             }
         }
     }
-    for (uint32_t k = 0; k < c->functions.count; k++) glia_free(formals[k]);
+    for (uint32_t k = 0; k < c->functions.count; k++)
+        glia_free(formals[k]);
     glia_free(formals);
 }
 
@@ -80,9 +81,11 @@ glia_status isa_hazard_session_create(const isa_program *p, isa_hazard_session *
     AUTO(isa_hazard_session) s = glia_alloc(sizeof *s);
     s->p = p;
     s->written = glia_alloc((size_t)p->tensors.count + 1);
-    for (uint32_t c = 0; c < p->core_count; c++) find_written(p, c, s->written);
+    for (uint32_t c = 0; c < p->core_count; c++)
+        find_written(p, c, s->written);
     TRY(add_way(s, HZ_WAY_THEN));
-    for (int way = 1; way < HZ_WAYS && s->graph[0]->chose; way++) TRY(add_way(s, (hz_way)way));
+    for (int way = 1; way < HZ_WAYS && s->graph[0]->chose; way++)
+        TRY(add_way(s, (hz_way)way));
     *out = TAKE(s);
     return GLIA_OK;
 }
@@ -131,7 +134,9 @@ void isa_hazard_report_fini(isa_hazard_report *r)
 static isa_hazard describe(const hz_clocks *c, const hz_pair *p, isa_verdict verdict, glia_arena *arena)
 {
     const hz_graph *g = c->g;
-    isa_hazard h = {.verdict = verdict, .kind = p->kind, .what = hz_say_memory(g, p, arena),
+    isa_hazard h = {.verdict = verdict,
+                    .kind = p->kind,
+                    .what = hz_say_memory(g, p, arena),
                     .first = hz_place(&g->instances.items[g->accesses.items[p->a].instance]),
                     .second = hz_place(&g->instances.items[g->accesses.items[p->b].instance])};
     switch (verdict) {
@@ -162,21 +167,24 @@ typedef struct keys {
 static bool is_same(const key *x, const key *y)
 {
     return x->kind == y->kind && x->verdict == y->verdict && x->a.insn == y->a.insn && x->b.insn == y->b.insn &&
-           x->a.function == y->a.function && x->b.function == y->b.function && x->a.core == y->a.core && x->b.core == y->b.core;
+           x->a.function == y->a.function && x->b.function == y->b.function && x->a.core == y->a.core &&
+           x->b.core == y->b.core;
 }
 
 static uint32_t hash_of(const key *k)
 {
     uint64_t h = k->kind * 4u + k->verdict;
     const uint32_t words[] = {k->a.core, k->a.function, k->a.insn, k->b.core, k->b.function, k->b.insn};
-    for (size_t n = 0; n < COUNT_OF(words); n++) h = (h ^ words[n]) * 0x9e3779b97f4a7c15ull, h ^= h >> 29;
+    for (size_t n = 0; n < COUNT_OF(words); n++)
+        h = (h ^ words[n]) * 0x9e3779b97f4a7c15ull, h ^= h >> 29;
     return (uint32_t)h;
 }
 
 static void insert(keys *s, const key *k)
 {
     uint32_t at = hash_of(k) & (s->capacity - 1);
-    while (s->items[at].used) at = (at + 1) & (s->capacity - 1);
+    while (s->items[at].used)
+        at = (at + 1) & (s->capacity - 1);
     s->items[at] = *k;
 }
 
@@ -214,13 +222,15 @@ static void judge_way(const isa_hazard_session *s, uint32_t way, bool keep_prove
         uint64_t *count = v == ISA_PROVED ? &out->proved : v == ISA_ASSUMED ? &out->assumed : &out->violated;
         if (way == 0) ++*count;
         if (v == ISA_PROVED && !keep_proved) continue;
-        const key k = {.kind = p->kind, .verdict = (uint8_t)v,
+        const key k = {.kind = p->kind,
+                       .verdict = (uint8_t)v,
                        .a = hz_place(&g->instances.items[g->accesses.items[p->a].instance]),
                        .b = hz_place(&g->instances.items[g->accesses.items[p->b].instance])};
         if (!is_new(known, k)) continue;
         if (way > 0) ++*count;
-        VEC_PUSH(v == ISA_VIOLATED ? &out->items : v == ISA_ASSUMED ? &rest[0].items : &rest[1].items) =
-            describe(&s->clocks[way], p, v, out->arena);
+        VEC_PUSH(v == ISA_VIOLATED  ? &out->items
+                 : v == ISA_ASSUMED ? &rest[0].items
+                                    : &rest[1].items) = describe(&s->clocks[way], p, v, out->arena);
     }
 }
 
@@ -229,9 +239,11 @@ glia_status isa_hazard_session_judge(const isa_hazard_session *s, bool keep_prov
     *out = (isa_hazard_report){.arena = glia_arena_create()};
     isa_hazard_report rest[2] = {0}; // assumed, proved
     keys known = {0};
-    for (uint32_t way = 0; way < s->ways; way++) judge_way(s, way, keep_proved, &known, out, rest);
+    for (uint32_t way = 0; way < s->ways; way++)
+        judge_way(s, way, keep_proved, &known, out, rest);
     for (int k = 0; k < 2; k++) {
-        for (uint32_t n = 0; n < rest[k].items.count; n++) VEC_PUSH(&out->items) = rest[k].items.items[n];
+        for (uint32_t n = 0; n < rest[k].items.count; n++)
+            VEC_PUSH(&out->items) = rest[k].items.items[n];
         VEC_FREE(&rest[k].items);
     }
     glia_free(known.items);
@@ -344,8 +356,8 @@ static const hz_pair *find_ordered(const isa_hazard_session *s, hz_skip skip, ui
 static glia_status check_place(const isa_program *p, isa_place at, uint32_t wait)
 {
     ENSURE(at.core < p->core_count, INVALID, "core %u; the program has %u", at.core, p->core_count);
-    ENSURE(at.function < p->cores[at.core].functions.count, INVALID, "function %u; core %u has %u", at.function, at.core,
-           p->cores[at.core].functions.count);
+    ENSURE(at.function < p->cores[at.core].functions.count, INVALID, "function %u; core %u has %u", at.function,
+           at.core, p->cores[at.core].functions.count);
     const isa_function *f = p->cores[at.core].functions.items[at.function];
     ENSURE(at.insn < f->insns.count, INVALID, "instruction %u; function '%s' has %u", at.insn, f->name, f->insns.count);
     ENSURE(wait < f->insns.items[at.insn].wait_count, INVALID, "wait %u; instruction %u of function '%s' has %u", wait,
@@ -358,9 +370,11 @@ static const char *say_nothing(const isa_program *p, isa_place at, uint32_t wait
     const isa_function *f = p->cores[at.core].functions.items[at.function];
     const isa_insn *i = &f->insns.items[at.insn];
     const isa_wait *w = &f->waits.items[i->wait + wait];
-    return glia_arena_printf(arena, "orders nothing: no access from %s %s %s@%u on conflicts with one that is complete when s%u>=%s%d and was not known to be before",
-                             isa_engine_name((isa_engine)i->engine), isa_row_get((isa_op)i->op)->name, at.function ? f->name : "",
-                             at.insn, w->sem, w->relative ? "base+" : "", w->value);
+    return glia_arena_printf(arena,
+                             "orders nothing: no access from %s %s %s@%u on conflicts with one that is complete when "
+                             "s%u>=%s%d and was not known to be before",
+                             isa_engine_name((isa_engine)i->engine), isa_row_get((isa_op)i->op)->name,
+                             at.function ? f->name : "", at.insn, w->sem, w->relative ? "base+" : "", w->value);
 }
 
 glia_status isa_hazard_session_without(isa_hazard_session *s, isa_place at, uint32_t wait, glia_arena *arena,
@@ -384,8 +398,11 @@ glia_status isa_hazard_session_without(isa_hazard_session *s, isa_place at, uint
     }
     const hz_pair *p = find_ordered(s, skip, &way);
     out->role = p ? ISA_WAIT_REDUNDANT : ISA_WAIT_ORDERS_NOTHING;
-    if (p) out->hazard = describe(&s->without[way], p, ISA_PROVED, arena);
-    else out->hazard = (isa_hazard){.verdict = ISA_PROVED, .first = at, .second = at, .what = "", .why = say_nothing(s->p, at, wait, arena)};
+    if (p)
+        out->hazard = describe(&s->without[way], p, ISA_PROVED, arena);
+    else
+        out->hazard = (isa_hazard){
+            .verdict = ISA_PROVED, .first = at, .second = at, .what = "", .why = say_nothing(s->p, at, wait, arena)};
     return GLIA_OK;
 }
 

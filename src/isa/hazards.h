@@ -19,7 +19,12 @@ GLIA_MUST_USE glia_status isa_hazard_session_judge(const isa_hazard_session *s, 
                                                    isa_hazard_report *out);
 
 // What a deleted wait leaves behind. NOTHING is a finding about whoever placed the wait: no access needed it.
-typedef enum isa_wait_role { ISA_WAIT_NEEDED, ISA_WAIT_ASSUMED, ISA_WAIT_REDUNDANT, ISA_WAIT_ORDERS_NOTHING } isa_wait_role;
+typedef enum isa_wait_role {
+    ISA_WAIT_NEEDED,
+    ISA_WAIT_ASSUMED,
+    ISA_WAIT_REDUNDANT,
+    ISA_WAIT_ORDERS_NOTHING
+} isa_wait_role;
 typedef struct isa_wait_finding {
     isa_wait_role role;
     isa_hazard hazard; // NEEDED, ASSUMED: what is unordered without it. REDUNDANT: what it orders, `why` is what covers

@@ -10,15 +10,20 @@
 
 #include <string.h>
 
-enum { PATTERN_DIMS = ISA_DIMS + ISA_TERMS, SEARCH_BUDGET = 20000, POSITIONS = 64, SBUF_LIMIT = 256 * 1024,
-       PSUM_LIMIT = ISA_PSUM_BANKS * ISA_PSUM_BANK_BYTES };
+enum {
+    PATTERN_DIMS = ISA_DIMS + ISA_TERMS,
+    SEARCH_BUDGET = 20000,
+    POSITIONS = 64,
+    SBUF_LIMIT = 256 * 1024,
+    PSUM_LIMIT = ISA_PSUM_BANKS * ISA_PSUM_BANK_BYTES
+};
 #define FAR ((int64_t)1 << 50) // past any memory
 
 typedef struct pattern {
     int64_t base, run; // bytes
     int n;
     int64_t step[PATTERN_DIMS], count[PATTERN_DIMS], extent[PATTERN_DIMS + 1]; // steps descend; extent from dim k on
-    bool opaque;       // too large to reason about
+    bool opaque;                                                               // too large to reason about
 } pattern;
 
 // ---- patterns ------------------------------------------------------------------------------------------------------
@@ -62,7 +67,8 @@ static void simplify(pattern *p)
         p->n--;
     }
     p->extent[p->n] = p->run;
-    for (int k = p->n - 1; k >= 0; k--) p->extent[k] = p->extent[k + 1] + p->step[k] * (p->count[k] - 1);
+    for (int k = p->n - 1; k >= 0; k--)
+        p->extent[k] = p->extent[k + 1] + p->step[k] * (p->count[k] - 1);
 }
 
 static void add_term(pattern *p, const hz_term *t)
@@ -85,8 +91,10 @@ static pattern pattern_of(const hz_access *a, bool terms)
     const int64_t size = num_size((num_dtype)o->dtype);
     pattern p = {.run = size, .opaque = a->row || o->offset > FAR || o->offset < -FAR};
     p.base = p.opaque ? 0 : o->offset + a->shift;
-    for (int k = 0; k < o->rank; k++) add_dim(&p, (__int128)o->step[k] * size, o->count[k]);
-    for (int k = 0; terms && k < a->term_count; k++) add_term(&p, &a->terms[k]);
+    for (int k = 0; k < o->rank; k++)
+        add_dim(&p, (__int128)o->step[k] * size, o->count[k]);
+    for (int k = 0; terms && k < a->term_count; k++)
+        add_term(&p, &a->terms[k]);
     if (!p.opaque) simplify(&p);
     return p;
 }
@@ -112,8 +120,10 @@ static int64_t remainder_of(int64_t a, int64_t g)
 static bool apart_by_remainder(const pattern *a, const pattern *b)
 {
     int64_t g = 0;
-    for (int k = 0; k < a->n; k++) g = divisor(a->step[k], g);
-    for (int k = 0; k < b->n; k++) g = divisor(b->step[k], g);
+    for (int k = 0; k < a->n; k++)
+        g = divisor(a->step[k], g);
+    for (int k = 0; k < b->n; k++)
+        g = divisor(b->step[k], g);
     if (g == 0) return false;
     return remainder_of(b->base - a->base, g) >= a->run && remainder_of(a->base - b->base, g) >= b->run;
 }
@@ -153,7 +163,8 @@ static bool walk_runs(const pattern *a, int k, int64_t base, const pattern *b, i
 static double runs_of(const pattern *p)
 {
     double n = 1;
-    for (int k = 0; k < p->n; k++) n *= (double)p->count[k];
+    for (int k = 0; k < p->n; k++)
+        n *= (double)p->count[k];
     return n;
 }
 
@@ -228,7 +239,8 @@ bool hz_covers(const hz_access *w, const hz_access *old)
 {
     if (w->p0 > old->p0 || w->p1 < old->p1) return false;
     if (w->dense) return is_within(old, w);
-    if (w->term_count || w->indirect || w->row || old->term_count || old->indirect || old->row || old->trimmed) return false;
+    if (w->term_count || w->indirect || w->row || old->term_count || old->indirect || old->row || old->trimmed)
+        return false;
     return w->lo == old->lo && w->hi == old->hi && w->o->offset + w->shift == old->o->offset + old->shift &&
            w->o->rank == old->o->rank && w->o->dtype == old->o->dtype &&
            memcmp(w->o->step, old->o->step, w->o->rank * sizeof w->o->step[0]) == 0 &&
@@ -273,7 +285,8 @@ static bool find_box(hz_access *a, int64_t limit, int64_t widen)
     if (!isa_operand_range(a->o, &lo, &hi)) return false;
     __int128 from = (__int128)lo + a->shift, to = (__int128)hi + a->shift + widen;
     for (int k = 0; k < a->term_count; k++) {
-        const __int128 x = (__int128)a->terms[k].scale * a->terms[k].lo, y = (__int128)a->terms[k].scale * a->terms[k].hi;
+        const __int128 x = (__int128)a->terms[k].scale * a->terms[k].lo,
+                       y = (__int128)a->terms[k].scale * a->terms[k].hi;
         from += x < y ? x : y;
         to += x < y ? y : x;
     }
@@ -297,8 +310,13 @@ void hz_access_add(const isa_program *p, const hz_walker *w, const hz_step *step
 {
     const isa_operand *o = isa_operand_of(step->f, step->i, slot);
     if (o->space != ISA_HBM && o->space != ISA_SBUF && o->space != ISA_PSUM) return;
-    hz_access a = {.o = o, .instance = instance, .core = (uint8_t)core, .space = o->space, .slot = (uint8_t)slot,
-                   .mode = (uint8_t)isa_operand_access(step->i, slot), .indirect = o->indirect != 0};
+    hz_access a = {.o = o,
+                   .instance = instance,
+                   .core = (uint8_t)core,
+                   .space = o->space,
+                   .slot = (uint8_t)slot,
+                   .mode = (uint8_t)isa_operand_access(step->i, slot),
+                   .indirect = o->indirect != 0};
     __int128 shift = 0;
     for (int k = 0; k < o->term_count; k++)
         take_term(&a, &o->terms[k], hz_walker_register(w, step->i->engine, o->terms[k].reg), symbols, &shift);

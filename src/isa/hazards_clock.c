@@ -39,7 +39,8 @@ uint32_t hz_need_count(const hz_clocks *c, uint32_t need)
 
 static void join(uint32_t *into, const uint32_t *from, uint32_t width)
 {
-    for (uint32_t k = 0; k < width; k++) into[k] = into[k] > from[k] ? into[k] : from[k];
+    for (uint32_t k = 0; k < width; k++)
+        into[k] = into[k] > from[k] ? into[k] : from[k];
 }
 
 static void raise(uint32_t *clock, uint32_t at, uint32_t value)
@@ -60,8 +61,10 @@ static uint32_t triggered(const hz_graph *g, const hz_lane *l, uint32_t position
     uint32_t lo = 0, hi = l->instances.count;
     while (lo < hi) {
         const uint32_t mid = lo + (hi - lo) / 2;
-        if (g->instances.items[l->instances.items[mid]].position < position) lo = mid + 1;
-        else hi = mid;
+        if (g->instances.items[l->instances.items[mid]].position < position)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     return lo;
 }
@@ -87,7 +90,6 @@ static void clock_done(hz_clocks *c, uint32_t id)
     uint32_t *done = row(c->done, g, id);
     const uint32_t *start = row(c->start, g, id);
     memcpy(done, start, g->width * sizeof *done);
-    if (x->index > 1) join(done, hz_clock_done(c, g->lanes.items[x->lane].instances.items[x->index - 2]), g->width);
     know_ring(c, x, start, done);
 }
 
@@ -110,8 +112,10 @@ static void clock_instance(hz_clocks *c, uint32_t id)
     const hz_graph *g = c->g;
     const hz_instance *x = &g->instances.items[id];
     uint32_t *start = row(c->start, g, id);
-    if (x->before == HZ_NONE) memset(start, 0, g->width * sizeof *start);
-    else memcpy(start, hz_clock_start(c, x->before), g->width * sizeof *start);
+    if (x->before == HZ_NONE)
+        memset(start, 0, g->width * sizeof *start);
+    else
+        memcpy(start, hz_clock_start(c, x->before), g->width * sizeof *start);
     for (uint32_t n = x->need; n < x[1].need; n++) {
         const hz_need *need = &g->needs.items[n];
         const uint32_t count = hz_need_count(c, n);
@@ -136,7 +140,8 @@ static int64_t most_added(const hz_clocks *c, const hz_feed *feed, const hz_inst
         const uint32_t mid = lo + (hi - lo) / 2;
         if (hz_clock_start(c, feed->entries.items[mid].instance)[at] >= x->position)
             hi = mid;
-        else lo = mid + 1;
+        else
+            lo = mid + 1;
     }
     return hi ? feed->entries.items[hi - 1].after : 0;
 }
@@ -182,7 +187,8 @@ static void clock_all(hz_clocks *c)
     const hz_graph *g = c->g;
     if (g->open.count) settle(c, true);
     for (int round = 0; round < ROUNDS; round++) {
-        for (uint32_t id = 0; id < g->count; id++) clock_instance(c, id);
+        for (uint32_t id = 0; id < g->count; id++)
+            clock_instance(c, id);
         if (!g->open.count || !settle(c, false)) break;
     }
     c->whole = true;
@@ -198,7 +204,8 @@ static void allocate(hz_clocks *c, const hz_graph *g)
     if (!g->complex) return;
     c->done = glia_alloc(glia_array_bytes(words, sizeof *c->done));
     c->counts = glia_alloc(glia_array_bytes(g->needs.count + 1, sizeof *c->counts));
-    for (uint32_t n = 0; n < g->needs.count; n++) c->counts[n] = g->needs.items[n].count;
+    for (uint32_t n = 0; n < g->needs.count; n++)
+        c->counts[n] = g->needs.items[n].count;
 }
 
 void hz_clocks_init(hz_clocks *c, const hz_graph *g)

@@ -25,7 +25,8 @@ uint16_t hz_lane_of(const hz_graph *g, uint32_t core, const isa_insn *i)
     const bool generator = queue != ISA_NO_QUEUE && i->attr[0] == ISA_DGE_HWDGE;
     for (uint32_t k = 0; k < g->lanes.count; k++) {
         const hz_lane *l = &g->lanes.items[k];
-        if (l->core == core && l->engine == i->engine && l->queue == queue && l->generator == generator) return (uint16_t)k;
+        if (l->core == core && l->engine == i->engine && l->queue == queue && l->generator == generator)
+            return (uint16_t)k;
     }
     return UINT16_MAX;
 }
@@ -39,7 +40,9 @@ static void number_lanes(hz_graph *g)
                 const isa_insn *i = &f->insns.items[n];
                 if (isa_is_control((isa_op)i->op) || hz_lane_of(g, c, i) != UINT16_MAX) continue;
                 const bool dma = isa_is_dma((isa_op)i->op);
-                VEC_PUSH(&g->lanes) = (hz_lane){.core = (uint8_t)c, .engine = i->engine, .queue = dma ? i->queue : ISA_NO_QUEUE,
+                VEC_PUSH(&g->lanes) = (hz_lane){.core = (uint8_t)c,
+                                                .engine = i->engine,
+                                                .queue = dma ? i->queue : ISA_NO_QUEUE,
                                                 .generator = dma && i->attr[0] == ISA_DGE_HWDGE};
             }
         }
@@ -79,7 +82,8 @@ static void number_feeds(hz_graph *g)
                 }
             }
         }
-        for (uint32_t s = 0; s < g->semaphores[c].count; s++) g->complex |= g->semaphores[c].items[s].feeds.count > 1;
+        for (uint32_t s = 0; s < g->semaphores[c].count; s++)
+            g->complex |= g->semaphores[c].items[s].feeds.count > 1;
     }
 }
 
@@ -92,7 +96,9 @@ static void note_updates(hz_graph *g, uint32_t core, const hz_step *step, uint32
         hz_feed *feed = feed_of(sem, lane);
         uint32_t epoch;
         const int64_t count = hz_walker_count(g->walker[core], s, &epoch);
-        const int64_t before = sem->feeds.count > 1 ? (feed->entries.count ? feed->entries.items[feed->entries.count - 1].after : 0) : count;
+        const int64_t before = sem->feeds.count > 1
+                                   ? (feed->entries.count ? feed->entries.items[feed->entries.count - 1].after : 0)
+                                   : count;
         VEC_PUSH(&feed->entries) = (hz_entry){instance, epoch, before, before + up->value};
     }
 }
@@ -104,13 +110,16 @@ static uint32_t last_needed(const hz_feed *feed, int64_t value, uint32_t epoch)
     while (lo < hi) {
         const uint32_t mid = lo + (hi - lo) / 2;
         const hz_entry *e = &feed->entries.items[mid];
-        if (e->before < value && e->epoch <= epoch) lo = mid + 1;
-        else hi = mid;
+        if (e->before < value && e->epoch <= epoch)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     return lo ? lo - 1 : feed->entries.count;
 }
 
-static void note_need(hz_graph *g, hz_semaphore *sem, uint32_t core, uint32_t instance, uint8_t wait, int64_t value, uint32_t epoch)
+static void note_need(hz_graph *g, hz_semaphore *sem, uint32_t core, uint32_t instance, uint8_t wait, int64_t value,
+                      uint32_t epoch)
 {
     for (uint32_t k = 0; k < sem->feeds.count; k++) {
         const hz_feed *feed = &sem->feeds.items[k];
@@ -120,7 +129,8 @@ static void note_need(hz_graph *g, hz_semaphore *sem, uint32_t core, uint32_t in
             if (e == feed->entries.count) continue;
             need.count = g->instances.items[feed->entries.items[e].instance].index;
         } else {
-            VEC_PUSH(&g->open) = (hz_open_need){instance, g->needs.count, (uint16_t)(sem - g->semaphores[core].items), (uint16_t)k, epoch, value};
+            VEC_PUSH(&g->open) = (hz_open_need){
+                instance, g->needs.count, (uint16_t)(sem - g->semaphores[core].items), (uint16_t)k, epoch, value};
         }
         VEC_PUSH(&g->needs) = need;
     }
@@ -135,7 +145,8 @@ static void note_waits(hz_graph *g, uint32_t core, const hz_step *step, uint32_t
         if (s == HZ_NONE) continue; // nothing ever counts: never satisfied, or satisfied from the start
         const hz_frame *f = hz_walker_frame(w, step->frame);
         const int64_t value = wait->relative ? f->count[s] + wait->value : wait->value;
-        note_need(g, &g->semaphores[core].items[s], core, instance, (uint8_t)k, value, wait->relative ? f->epoch[s] : 0);
+        note_need(g, &g->semaphores[core].items[s], core, instance, (uint8_t)k, value,
+                  wait->relative ? f->epoch[s] : 0);
     }
 }
 
@@ -147,8 +158,8 @@ typedef struct builder {
     const uint8_t *written;
     uint32_t last[ISA_CORES][ISA_ENGINE_COUNT]; // the engine's latest instance
     uint32_t position[ISA_CORES][ISA_ENGINE_COUNT];
-    uint32_t barrier[ISA_CORES];                // at which the core stands, or HZ_NONE
-    uint8_t barrier_engines[ISA_CORES][256];    // by id: engines that meet it
+    uint32_t barrier[ISA_CORES];             // at which the core stands, or HZ_NONE
+    uint8_t barrier_engines[ISA_CORES][256]; // by id: engines that meet it
     bool ended[ISA_CORES];
 } builder;
 
@@ -158,9 +169,17 @@ static void add_instance(builder *b, uint32_t core, const hz_step *step)
     const uint32_t id = g->instances.count;
     const uint16_t lane = hz_lane_of(g, core, step->i);
     hz_lane *l = &g->lanes.items[lane];
-    hz_instance x = {.function = step->function, .insn = step->insn, .frame = step->frame, .lane = lane, .core = (uint8_t)core,
-                     .index = l->instances.count + 1, .position = ++b->position[core][step->i->engine],
-                     .before = b->last[core][step->i->engine], .partner = HZ_NONE, .need = g->needs.count, .pair = g->pairs.count};
+    hz_instance x = {.function = step->function,
+                     .insn = step->insn,
+                     .frame = step->frame,
+                     .lane = lane,
+                     .core = (uint8_t)core,
+                     .index = l->instances.count + 1,
+                     .position = ++b->position[core][step->i->engine],
+                     .before = b->last[core][step->i->engine],
+                     .partner = HZ_NONE,
+                     .need = g->needs.count,
+                     .pair = g->pairs.count};
     VEC_PUSH(&g->instances) = x;
     note_waits(g, core, step, id);
     VEC_PUSH(&l->instances) = id;
@@ -186,7 +205,8 @@ static glia_status advance(builder *b, uint32_t core)
             b->ended[core] = true;
             break;
         }
-        ENSURE(g->instances.count < HZ_STEPS, EXHAUSTED, "program '%s' expands to more than %d instructions", g->p->name, HZ_STEPS);
+        ENSURE(g->instances.count < HZ_STEPS, EXHAUSTED, "program '%s' expands to more than %d instructions",
+               g->p->name, HZ_STEPS);
         add_instance(b, core, &step);
         hz_walker_done(g->walker[core], &step);
     }
@@ -227,10 +247,12 @@ static glia_status expand(builder *b)
     hz_graph *g = b->g;
     memset(b->last, 0xff, sizeof b->last);
     b->barrier[0] = b->barrier[1] = HZ_NONE;
-    for (uint32_t c = g->p->core_count; c < ISA_CORES; c++) b->ended[c] = true;
+    for (uint32_t c = g->p->core_count; c < ISA_CORES; c++)
+        b->ended[c] = true;
     find_barriers(b);
     while (!b->ended[0] || !b->ended[1]) {
-        for (uint32_t c = 0; c < g->p->core_count; c++) TRY(advance(b, c));
+        for (uint32_t c = 0; c < g->p->core_count; c++)
+            TRY(advance(b, c));
         meet(b);
     }
     g->count = g->instances.count;
@@ -251,7 +273,8 @@ glia_status hz_graph_create(const isa_program *p, hz_way way, const uint8_t *wri
     hz_graph *g = glia_alloc(sizeof *g);
     g->p = p;
     g->arena = glia_arena_create();
-    for (uint32_t c = 0; c < p->core_count; c++) g->walker[c] = hz_walker_create(p, c, way, written, &g->symbols, g->arena);
+    for (uint32_t c = 0; c < p->core_count; c++)
+        g->walker[c] = hz_walker_create(p, c, way, written, &g->symbols, g->arena);
     number_lanes(g);
     number_feeds(g);
     g->width = g->lanes.count + (g->complex ? ISA_CORES * ISA_ENGINE_COUNT : 0);
@@ -269,10 +292,12 @@ glia_status hz_graph_create(const isa_program *p, hz_way way, const uint8_t *wri
 void hz_graph_destroy(hz_graph *g)
 {
     if (!g) return;
-    for (uint32_t k = 0; k < g->lanes.count; k++) VEC_FREE(&g->lanes.items[k].instances);
+    for (uint32_t k = 0; k < g->lanes.count; k++)
+        VEC_FREE(&g->lanes.items[k].instances);
     for (uint32_t c = 0; c < ISA_CORES; c++) {
         for (uint32_t s = 0; s < g->semaphores[c].count; s++) {
-            for (uint32_t k = 0; k < g->semaphores[c].items[s].feeds.count; k++) VEC_FREE(&g->semaphores[c].items[s].feeds.items[k].entries);
+            for (uint32_t k = 0; k < g->semaphores[c].items[s].feeds.count; k++)
+                VEC_FREE(&g->semaphores[c].items[s].feeds.items[k].entries);
             VEC_FREE(&g->semaphores[c].items[s].feeds);
         }
         hz_walker_destroy(g->walker[c]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the hazard checker's files share. hazards_value.c knows what registers may hold;
-// hazards_walk.c expands a core's program into instances; hazards_access.c says
+// hazards_survey.c what functions may do; hazards_walk.c expands a core's program into instances; hazards_access.c says
 // which bytes an operand may touch and whether two accesses meet; hazards_pairs.c lists the pairs that must be ordered;
 // hazards_graph.c lists who waits for whom; hazards_clock.c knows what is complete when an instance starts;
 // hazards_say.c puts it in words; hazards.c judges.
@@ -34,7 +34,7 @@ typedef struct hz_symbol { // an unknown: where its value came from
     int64_t stride;        // not 0: a loop's variable, which takes all of min, min + stride .. max
     bool constant;         // nothing writes the tensor: another load of the same is the same symbol
     uint8_t dtype, engine, reg;
-    isa_place place;       // who made it
+    isa_place place; // who made it
 } hz_symbol;
 typedef VEC(hz_symbol) hz_symbols;
 
@@ -43,9 +43,27 @@ hz_value hz_symbol_value(const hz_symbols *symbols, uint32_t sym, int64_t add);
 hz_value hz_alu(hz_symbols *symbols, isa_alu op, hz_value a, hz_value b, hz_symbol fresh); // int32 arithmetic
 int hz_compare(isa_alu op, hz_value a, hz_value b); // 1 holds, 0 does not, -1 depends
 uint32_t hz_symbol_add(hz_symbols *symbols, hz_symbol s);
-static inline bool hz_is_exact(hz_value v) { return v.lo == v.hi; }
+static inline bool hz_is_exact(hz_value v)
+{
+    return v.lo == v.hi;
+}
 
 // ---- walking -------------------------------------------------------------------------------------------------------
+
+enum { HZ_LONG_TRIPS = 12 }; // a loop of more may be walked in part
+
+typedef struct hz_survey {             // of a function, or of a part of one
+    uint32_t *end_of, *else_of;        // by opening instruction: its end; an `if`'s else, or its end
+    uint64_t size;                     // instructions that are walked, about; saturates
+    bool varies;                       // not every walk through it is alike
+    uint64_t writes[ISA_ENGINE_COUNT]; // registers
+    uint64_t adds[ISA_SEMAPHORES / 64];
+} hz_survey;
+// Adds what instructions [first, end) may do. `functions` holds the surveys of those with greater numbers.
+void hz_survey_range(const hz_survey *functions, const isa_function *f, uint32_t first, uint32_t end, hz_survey *out);
+void hz_survey_control(const isa_function *f, hz_survey *out); // fills end_of and else_of, which the caller made
+bool hz_writes_register(const isa_insn *i);
+uint64_t hz_times(uint64_t a, uint64_t b); // saturates
 
 // What a slot stands for: one tensor at one offset, unless a call's row is not known.
 typedef struct hz_target {
@@ -74,8 +92,8 @@ typedef struct hz_step {
 } hz_step;
 
 // `written` (by storage, may be NULL: everything) tells which loads are constant.
-hz_walker *hz_walker_create(const isa_program *p, uint32_t core, hz_way way, const uint8_t *written, hz_symbols *symbols,
-                            glia_arena *arena);
+hz_walker *hz_walker_create(const isa_program *p, uint32_t core, hz_way way, const uint8_t *written,
+                            hz_symbols *symbols, glia_arena *arena);
 void hz_walker_destroy(hz_walker *w);
 // The next instruction that is not control, in program order; *more = false at the end. Afterwards the caller reads
 // operands, then calls hz_walker_done, which applies register writes and semaphore updates.
@@ -85,7 +103,7 @@ bool hz_walker_chose(const hz_walker *w); // a branch or trip count was not know
 hz_value hz_walker_register(const hz_walker *w, uint8_t engine, uint8_t reg);
 const hz_frame *hz_walker_frame(const hz_walker *w, uint32_t frame);
 int64_t hz_walker_count(const hz_walker *w, uint32_t sem, uint32_t *epoch);
-bool hz_walker_is_regular(const hz_walker *w, uint32_t sem); // so far, every increment was walked and counted
+bool hz_walker_is_regular(const hz_walker *w, uint32_t sem);   // so far, every increment was walked and counted
 uint32_t hz_semaphore_index(const hz_walker *w, uint16_t sem); // dense; HZ_NONE if nothing updates it
 
 // ---- accesses ------------------------------------------------------------------------------------------------------
@@ -98,8 +116,8 @@ typedef struct hz_term { // bytes += scale * symbol
 
 typedef struct hz_access {
     const isa_operand *o;
-    int64_t shift;   // added to the operand's own offset: binding, known registers
-    int64_t lo, hi;  // bytes of the partition or tensor, dynamic terms at all their values, clipped to the memory
+    int64_t shift;  // added to the operand's own offset: binding, known registers
+    int64_t lo, hi; // bytes of the partition or tensor, dynamic terms at all their values, clipped to the memory
     uint32_t instance, storage, tensor;
     uint8_t core, space, p0, p1; // p1 past the end
     uint8_t mode;                // isa_access
@@ -116,7 +134,7 @@ typedef VEC(hz_access) hz_accesses;
 typedef enum hz_meeting { HZ_APART, HZ_MAYBE, HZ_MEET } hz_meeting;
 hz_meeting hz_meet(const hz_access *a, const hz_access *b);
 bool hz_covers(const hz_access *w, const hz_access *old); // surely touches all that `old` touches
-bool hz_is_dynamic(const hz_access *a); // where it goes is not known
+bool hz_is_dynamic(const hz_access *a);                   // where it goes is not known
 // Appends what operand `slot` of the step may touch; nothing if it is not in memory or outside of it.
 void hz_access_add(const isa_program *p, const hz_walker *w, const hz_step *step, int slot, uint32_t core,
                    uint32_t instance, const hz_symbols *symbols, const uint8_t *written, hz_accesses *out);
@@ -140,11 +158,11 @@ typedef struct hz_instance {
     uint32_t function, insn, frame;
     uint16_t lane;
     uint8_t core;
-    uint32_t index;       // in its lane, from 1
-    uint32_t position;    // in its engine, from 1
-    uint32_t before;      // the engine's instance before, or HZ_NONE
-    uint32_t partner;     // the other core's barrier, or HZ_NONE
-    uint32_t need, pair;  // first of each; the next instance has the end
+    uint32_t index;      // in its lane, from 1
+    uint32_t position;   // in its engine, from 1
+    uint32_t before;     // the engine's instance before, or HZ_NONE
+    uint32_t partner;    // the other core's barrier, or HZ_NONE
+    uint32_t need, pair; // first of each; the next instance has the end
 } hz_instance;
 
 typedef struct hz_pair {
@@ -200,7 +218,10 @@ typedef struct hz_graph {
 GLIA_MUST_USE glia_status hz_graph_create(const isa_program *p, hz_way way, const uint8_t *written, hz_graph **out);
 void hz_graph_destroy(hz_graph *g);
 uint16_t hz_lane_of(const hz_graph *g, uint32_t core, const isa_insn *i);
-static inline bool hz_lane_is_engine(const hz_lane *l) { return l->queue == ISA_NO_QUEUE; }
+static inline bool hz_lane_is_engine(const hz_lane *l)
+{
+    return l->queue == ISA_NO_QUEUE;
+}
 
 // The pairs that must be ordered. Not every two accesses that meet: when a later access covers an earlier one, what
 // comes after is compared with the later one alone, since order is transitive.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pairs that must be ordered. In program order, each access is compared with the earlier ones that still stand in
-// the frontier of its memory. One that a later access covers no longer stands: whatever would conflict with it conflicts
-// with the later one too, and order is transitive. So the pairs listed here are all ordered if and only if all pairs of
-// conflicting accesses are, whichever waits there are: the list depends on addresses alone.
+// the frontier of its memory. One that a later access covers no longer stands: whatever would conflict with it
+// conflicts with the later one too, and order is transitive. So the pairs listed here are all ordered if and only if
+// all pairs of conflicting accesses are, whichever waits there are: the list depends on addresses alone.
 //
 // What a later access covers in part is cut, as far as it is a plain box, so that buffers that are reused in other
 // shapes do not gather the past. Pairs of one compute engine are no pairs: it sees its own data in order.
@@ -25,9 +25,9 @@ typedef struct space {
 struct hz_frontier {
     hz_graph *g;
     space chip[ISA_CORES][2];
-    space *hbm; // [tensors], made when first used
-    VEC(uint8_t) gone;   // by access
-    VEC(uint32_t) seen;  // by access: + 1 the newest that it was compared with
+    space *hbm;         // [tensors], made when first used
+    VEC(uint8_t) gone;  // by access
+    VEC(uint32_t) seen; // by access: + 1 the newest that it was compared with
 };
 
 static space make_space(uint32_t count, int64_t bytes)
@@ -49,7 +49,8 @@ hz_frontier *hz_frontier_create(hz_graph *g)
 
 static void free_space(space *s)
 {
-    for (uint32_t k = 0; k < s->count; k++) VEC_FREE(&s->buckets[k].items);
+    for (uint32_t k = 0; k < s->count; k++)
+        VEC_FREE(&s->buckets[k].items);
     glia_free(s->buckets);
 }
 
@@ -57,8 +58,10 @@ void hz_frontier_destroy(hz_frontier *f)
 {
     if (!f) return;
     for (uint32_t c = 0; c < ISA_CORES; c++)
-        for (int k = 0; k < 2; k++) free_space(&f->chip[c][k]);
-    for (uint32_t t = 0; t < f->g->p->tensors.count; t++) free_space(&f->hbm[t]);
+        for (int k = 0; k < 2; k++)
+            free_space(&f->chip[c][k]);
+    for (uint32_t t = 0; t < f->g->p->tensors.count; t++)
+        free_space(&f->hbm[t]);
     glia_free(f->hbm);
     VEC_FREE(&f->gone);
     VEC_FREE(&f->seen);
@@ -90,7 +93,8 @@ static void stand(hz_frontier *f, uint32_t access)
     space *s = space_of(f, a);
     uint32_t first, last;
     bucket_range(s, a, &first, &last);
-    for (uint32_t b = first; b <= last; b++) VEC_PUSH(&s->buckets[b].items) = access;
+    for (uint32_t b = first; b <= last; b++)
+        VEC_PUSH(&s->buckets[b].items) = access;
 }
 
 static void grow_marks(hz_frontier *f)
@@ -166,8 +170,10 @@ static void compare(hz_frontier *f, uint32_t old_index, uint32_t now_index)
     if (!is_same_engine(g, instance_of(g, old), instance_of(g, now)))
         VEC_PUSH(&g->pairs) = (hz_pair){old_index, now_index, kind_of(old, now), m == HZ_MEET};
     if (!(now->mode & ISA_WRITE)) return;
-    if (hz_covers(now, old)) f->gone.items[old_index] = 1;
-    else cut(f, old_index, now_index);
+    if (hz_covers(now, old))
+        f->gone.items[old_index] = 1;
+    else
+        cut(f, old_index, now_index);
 }
 
 static void compare_bucket(hz_frontier *f, bucket *b, uint32_t now)
@@ -182,7 +188,8 @@ static void compare_bucket(hz_frontier *f, bucket *b, uint32_t now)
         }
         if (!f->gone.items[old]) b->items.items[keep++] = old;
     }
-    for (uint32_t k = count; k < b->items.count; k++) b->items.items[keep++] = b->items.items[k];
+    for (uint32_t k = count; k < b->items.count; k++)
+        b->items.items[keep++] = b->items.items[k];
     b->items.count = keep;
 }
 
@@ -192,7 +199,8 @@ static void look(hz_frontier *f, uint32_t n)
     space *s = space_of(f, &now);
     uint32_t from, to;
     bucket_range(s, &now, &from, &to);
-    for (uint32_t b = from; b <= to; b++) compare_bucket(f, &s->buckets[b], n);
+    for (uint32_t b = from; b <= to; b++)
+        compare_bucket(f, &s->buckets[b], n);
 }
 
 void hz_frontier_add(hz_frontier *f, uint32_t first)
@@ -204,5 +212,6 @@ void hz_frontier_add(hz_frontier *f, uint32_t first)
     for (int writes = 0; writes < 2; writes++)
         for (uint32_t n = first; n < end; n++)
             if (((f->g->accesses.items[n].mode & ISA_WRITE) != 0) == writes) look(f, n);
-    for (uint32_t n = first; n < end; n++) stand(f, n);
+    for (uint32_t n = first; n < end; n++)
+        stand(f, n);
 }

@@ -49,7 +49,8 @@ static void put_full(glia_strbuf *b, node n)
     isa_print_insn(b, n.g->p, function_of(n), instance_of(n)->insn);
     glia_put(b, "'");
     const isa_origin *o = &n.g->p->origins.items[insn_of(n)->origin];
-    if (o->op && *o->op) glia_putf(b, " (from '%s'%s%s)", o->op, o->where && *o->where ? " at " : "", o->where ? o->where : "");
+    if (o->op && *o->op)
+        glia_putf(b, " (from '%s'%s%s)", o->op, o->where && *o->where ? " at " : "", o->where ? o->where : "");
 }
 
 static const char *taken(glia_strbuf *b, glia_arena *arena)
@@ -73,12 +74,13 @@ const char *hz_say_memory(const hz_graph *g, const hz_pair *p, glia_arena *arena
     if (a->space == ISA_HBM) {
         const isa_tensor *t = &g->p->tensors.items[a->tensor], *u = &g->p->tensors.items[b->tensor];
         if (a->tensor != b->tensor)
-            return glia_arena_printf(arena, "tensor '%s' (the storage of '%s') bytes %lld..%lld", t->name, u->name, lo, hi);
+            return glia_arena_printf(arena, "tensor '%s' (the storage of '%s') bytes %lld..%lld", t->name, u->name, lo,
+                                     hi);
         return glia_arena_printf(arena, "tensor '%s' bytes %lld..%lld", t->name, lo, hi);
     }
     const int p0 = a->p0 > b->p0 ? a->p0 : b->p0, p1 = a->p1 < b->p1 ? a->p1 : b->p1;
-    return glia_arena_printf(arena, "%s partitions %d..%d bytes %lld..%lld", a->space == ISA_SBUF ? "sbuf" : "psum", p0, p1 - 1,
-                             lo, hi);
+    return glia_arena_printf(arena, "%s partitions %d..%d bytes %lld..%lld", a->space == ISA_SBUF ? "sbuf" : "psum", p0,
+                             p1 - 1, lo, hi);
 }
 
 // ---- chains --------------------------------------------------------------------------------------------------------
@@ -122,7 +124,8 @@ static bool arrives(chain *k, uint32_t y)
     const hz_instance *x = &g->instances.items[y];
     if (x->lane != k->lane || x->index < k->index) return false;
     if (x->index > k->index)
-        put_in_order(k, y, lane_instance(g, k->lane, k->index), hz_lane_is_engine(&g->lanes.items[k->lane]) ? "same engine" : "same queue");
+        put_in_order(k, y, lane_instance(g, k->lane, k->index),
+                     hz_lane_is_engine(&g->lanes.items[k->lane]) ? "same engine" : "same queue");
     k->found = true;
     return true;
 }
@@ -133,8 +136,10 @@ static void put_wait(chain *k, uint32_t x, const hz_need *need, uint32_t y)
     const isa_wait *w = &f->waits.items[insn_of(node_of(k, x))->wait + need->wait];
     begin_link(k);
     put_label(&k->text, node_of(k, x));
-    if (w->relative) glia_putf(&k->text, " waits s%u>=base%+d (", w->sem, w->value);
-    else glia_putf(&k->text, " waits s%u>=%d (", w->sem, w->value);
+    if (w->relative)
+        glia_putf(&k->text, " waits s%u>=base%+d (", w->sem, w->value);
+    else
+        glia_putf(&k->text, " waits s%u>=%d (", w->sem, w->value);
     put_label(&k->text, node_of(k, y));
     glia_put(&k->text, ")");
 }
@@ -150,7 +155,8 @@ static bool by_wait(chain *k, uint32_t x, uint32_t *next)
             const uint32_t count = hz_need_count(k->c, n);
             if (count == 0 || hz_is_skipped(&k->c->skip, i, need)) continue;
             const uint32_t y = lane_instance(g, need->lane, count);
-            if (direct ? need->lane != k->lane || count < k->index : hz_clock_done(k->c, y)[k->lane] < k->index) continue;
+            if (direct ? need->lane != k->lane || count < k->index : hz_clock_done(k->c, y)[k->lane] < k->index)
+                continue;
             put_wait(k, x, need, y);
             *next = y;
             return true;
@@ -163,10 +169,12 @@ static bool by_ring(chain *k, uint32_t x, uint32_t *next)
 {
     const hz_graph *g = k->c->g;
     const hz_instance *i = &g->instances.items[x];
-    if (!k->c->done || hz_clock_start(k->c, x)[k->lane] >= k->index || hz_clock_done(k->c, x)[k->lane] < k->index) return false;
+    if (!k->c->done || hz_clock_start(k->c, x)[k->lane] >= k->index || hz_clock_done(k->c, x)[k->lane] < k->index)
+        return false;
     for (uint32_t l = 0; l < g->lanes.count; l++) {
         const uint32_t n = l == i->lane ? i->index - 1 : hz_clock_done(k->c, x)[l];
-        if (n == 0 || g->lanes.items[l].queue != g->lanes.items[i->lane].queue || g->lanes.items[l].core != i->core) continue;
+        if (n == 0 || g->lanes.items[l].queue != g->lanes.items[i->lane].queue || g->lanes.items[l].core != i->core)
+            continue;
         const uint32_t y = lane_instance(g, l, n);
         if (y >= x || (!(l == k->lane && n >= k->index) && hz_clock_done(k->c, y)[k->lane] < k->index)) continue;
         put_in_order(k, x, y, "same queue");
@@ -180,7 +188,8 @@ static bool by_ring(chain *k, uint32_t x, uint32_t *next)
 static uint32_t earliest(const chain *k, uint32_t x)
 {
     const hz_graph *g = k->c->g;
-    while (g->instances.items[x].before != HZ_NONE && hz_clock_start(k->c, g->instances.items[x].before)[k->lane] >= k->index)
+    while (g->instances.items[x].before != HZ_NONE &&
+           hz_clock_start(k->c, g->instances.items[x].before)[k->lane] >= k->index)
         x = g->instances.items[x].before;
     return x;
 }
@@ -252,8 +261,10 @@ static const hz_entry *entry_of(const hz_feed *feed, uint32_t instance)
         const uint32_t mid = lo + (hi - lo) / 2;
         const hz_entry *e = &feed->entries.items[mid];
         if (e->instance == instance) return e;
-        if (e->instance < instance) lo = mid + 1;
-        else hi = mid;
+        if (e->instance < instance)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     return NULL;
 }
@@ -263,7 +274,8 @@ static void put_remedy(glia_strbuf *b, const hz_graph *g, node first, node secon
     const hz_instance *a = instance_of(first), *x = instance_of(second);
     const isa_insn *i = insn_of(first);
     if (a->core != x->core) {
-        glia_put(b, "missing: a barrier of both cores between them, which the first core enters when it knows the first complete");
+        glia_put(b, "missing: a barrier of both cores between them, which the first core enters when it knows the "
+                    "first complete");
         return;
     }
     if (i->update_count == 0) {
@@ -276,15 +288,19 @@ static void put_remedy(glia_strbuf *b, const hz_graph *g, node first, node secon
     const hz_entry *e = sem->feeds.count == 1 ? entry_of(&sem->feeds.items[0], first.id) : NULL;
     glia_put(b, "missing: a wait of ");
     put_label(b, second);
-    if (e) glia_putf(b, " until s%u>=base%+lld", name, (long long)(e->after - hz_walker_frame(g->walker[x->core], x->frame)->count[s]));
-    else glia_putf(b, " on s%u, which several lanes increment: better one of the lane's own", name);
+    if (e)
+        glia_putf(b, " until s%u>=base%+lld", name,
+                  (long long)(e->after - hz_walker_frame(g->walker[x->core], x->frame)->count[s]));
+    else
+        glia_putf(b, " on s%u, which several lanes increment: better one of the lane's own", name);
     glia_put(b, ", for ");
     put_label(b, first);
 }
 
 const char *hz_say_missing(const hz_graph *g, const hz_pair *p, glia_arena *arena)
 {
-    static const char *const kinds[] = {"reads what is written by", "writes what is read by", "writes what is written by"};
+    static const char *const kinds[] = {"reads what is written by", "writes what is read by",
+                                        "writes what is written by"};
     glia_strbuf b = {0};
     put_full(&b, of_access(g, p->b));
     glia_putf(&b, " %s ", kinds[p->kind]);
@@ -300,7 +316,8 @@ static void put_symbol(glia_strbuf *b, const hz_graph *g, const hz_symbol *s)
 {
     const isa_function *f = g->p->cores[s->place.core].functions.items[s->place.function];
     glia_putf(b, "r%u of %s (%s %s@%u", s->reg, isa_engine_name((isa_engine)s->engine),
-              isa_row_get((isa_op)f->insns.items[s->place.insn].op)->name, s->place.function ? f->name : "", s->place.insn);
+              isa_row_get((isa_op)f->insns.items[s->place.insn].op)->name, s->place.function ? f->name : "",
+              s->place.insn);
     if (s->storage != HZ_NONE) glia_putf(b, " from tensor '%s'", g->p->tensors.items[s->storage].name);
     if (s->min > INT32_MIN || s->max < INT32_MAX) glia_putf(b, ", %lld..%lld", (long long)s->min, (long long)s->max);
     glia_put(b, ")");

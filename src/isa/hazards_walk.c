@@ -14,15 +14,7 @@
 
 #include <string.h>
 
-enum { LONG_TRIPS = 12, LONG_INSNS = 4096, WHILE_TRIPS = 64, ENGINES = ISA_ENGINE_COUNT };
-
-typedef struct function_info {
-    uint32_t *end_of, *else_of;       // by opening instruction: its end; an `if`'s else, or its end
-    uint64_t size;                    // instructions when expanded, at least; saturates
-    bool varies;                      // not every expansion is alike
-    uint64_t writes[ENGINES];         // registers
-    uint64_t adds[ISA_SEMAPHORES / 64];
-} function_info;
+enum { LONG_INSNS = 4096, WHILE_TRIPS = 64, ENGINES = ISA_ENGINE_COUNT };
 
 typedef struct loop {
     uint32_t open, end, outer_frame;
@@ -48,7 +40,7 @@ struct hz_walker {
     const uint8_t *written;
     hz_symbols *symbols;
     glia_arena *arena;
-    function_info *info;
+    hz_survey *info;
     VEC(activation) calls;
     VEC(loop) loops;
     VEC(hz_frame) frames;
@@ -63,74 +55,6 @@ struct hz_walker {
     uint32_t branches; // unknown ones so far
     bool chose;
 };
-
-// ---- what functions do, whatever way they go -----------------------------------------------------------------------
-
-static uint64_t saturating(uint64_t a, uint64_t b, bool multiply)
-{
-    uint64_t r;
-    return (multiply ? __builtin_mul_overflow(a, b, &r) : __builtin_add_overflow(a, b, &r)) ? UINT64_MAX : r;
-}
-
-static bool writes_register(const isa_insn *i)
-{
-    return i->op == ISA_reg_move || i->op == ISA_reg_alu || i->op == ISA_reg_load || i->op == ISA_for;
-}
-
-// Adds what instructions [first, end) may do; `size` and `varies` too.
-static void survey(const hz_walker *w, const isa_function *f, uint32_t first, uint32_t end, function_info *out)
-{
-    uint64_t times[34] = {1}; // of the loops around; isa_check_structure allows 32
-    int depth = 0;
-    for (uint32_t n = first; n < end; n++) {
-        const isa_insn *i = &f->insns.items[n];
-        const function_info *callee = i->op == ISA_call ? &w->info[isa_operand_of(f, i, 0)->offset] : NULL;
-        out->size = saturating(out->size, saturating(callee ? callee->size : 1, times[depth], true), false);
-        for (uint32_t u = 0; u < i->update_count; u++) {
-            const uint16_t sem = f->updates.items[i->update + u].sem;
-            out->adds[sem / 64] |= 1ull << sem % 64;
-        }
-        for (int e = 0; writes_register(i) && e < ENGINES; e++)
-            if (((i->engines | 1u << i->engine) >> e) & 1) out->writes[e] |= 1ull << isa_operand_of(f, i, 0)->tensor;
-        if (callee) {
-            for (int e = 0; e < ENGINES; e++) out->writes[e] |= callee->writes[e];
-            for (int k = 0; k < ISA_SEMAPHORES / 64; k++) out->adds[k] |= callee->adds[k];
-            const isa_operand *row = isa_operand_of(f, i, 2);
-            out->varies |= callee->varies || row->space == ISA_REG;
-        }
-        if (i->op == ISA_for || i->op == ISA_while || i->op == ISA_if) {
-            const isa_operand *start = isa_operand_of(f, i, 1), *limit = i->op == ISA_for ? isa_operand_of(f, i, 2) : NULL;
-            const bool fixed = limit && start->space == ISA_IMM && limit->space == ISA_IMM;
-            out->varies |= !fixed;
-            const int64_t stride = fixed ? isa_operand_of(f, i, 3)->offset : 1;
-            const uint64_t span = fixed && limit->offset > start->offset ? (uint64_t)limit->offset - (uint64_t)start->offset : 0;
-            const uint64_t trips = fixed && stride > 0 ? (span + (uint64_t)stride - 1) / (uint64_t)stride : 1;
-            times[depth + 1] = saturating(times[depth], trips > LONG_TRIPS ? LONG_TRIPS : trips, true);
-            depth++;
-        } else if (i->op == ISA_end_for || i->op == ISA_end_while || i->op == ISA_end_if) {
-            depth--;
-        }
-    }
-}
-
-static void match_control(const isa_function *f, function_info *info)
-{
-    uint32_t stack[34];
-    int depth = 0;
-    for (uint32_t n = 0; n < f->insns.count; n++) {
-        const uint8_t op = f->insns.items[n].op;
-        if (op == ISA_for || op == ISA_while || op == ISA_if) {
-            stack[depth++] = n;
-        } else if (op == ISA_else) {
-            info->else_of[stack[depth - 1]] = n;
-        } else if (op == ISA_end_for || op == ISA_end_while || op == ISA_end_if) {
-            const uint32_t open = stack[--depth];
-            info->end_of[open] = info->end_of[n] = n;
-            if (!info->else_of[open]) info->else_of[open] = n;
-            info->end_of[info->else_of[open]] = n; // so that an else finds its end
-        }
-    }
-}
 
 // ---- creation ------------------------------------------------------------------------------------------------------
 
@@ -173,24 +97,25 @@ static void number_semaphores(hz_walker *w)
     w->leapt = ARENA_ARRAY(w->arena, bool, w->semaphores + 1);
 }
 
-hz_walker *hz_walker_create(const isa_program *p, uint32_t core, hz_way way, const uint8_t *written, hz_symbols *symbols,
-                            glia_arena *arena)
+hz_walker *hz_walker_create(const isa_program *p, uint32_t core, hz_way way, const uint8_t *written,
+                            hz_symbols *symbols, glia_arena *arena)
 {
     hz_walker *w = ARENA_NEW(arena, hz_walker);
-    *w = (hz_walker){.p = p, .c = &p->cores[core], .core = core, .way = way, .written = written, .symbols = symbols,
-                     .arena = arena};
+    *w = (hz_walker){
+        .p = p, .c = &p->cores[core], .core = core, .way = way, .written = written, .symbols = symbols, .arena = arena};
     number_semaphores(w);
-    w->info = ARENA_ARRAY(arena, function_info, w->c->functions.count);
+    w->info = ARENA_ARRAY(arena, hz_survey, w->c->functions.count);
     for (uint32_t k = w->c->functions.count; k-- > 0;) { // callees have greater numbers
         const isa_function *f = w->c->functions.items[k];
         w->info[k].end_of = ARENA_ARRAY(arena, uint32_t, f->insns.count + 1);
         w->info[k].else_of = ARENA_ARRAY(arena, uint32_t, f->insns.count + 1);
-        match_control(f, &w->info[k]);
-        survey(w, f, 0, f->insns.count, &w->info[k]);
+        hz_survey_control(f, &w->info[k]);
+        hz_survey_range(w->info, f, 0, f->insns.count, &w->info[k]);
     }
     const isa_function *entry = w->c->functions.items[0];
     hz_slot *slots = ARENA_ARRAY(arena, hz_slot, entry->slots.count + 1);
-    for (uint32_t s = 0; s < entry->slots.count; s++) slots[s] = slot_to(w, entry->slots.items[s].index);
+    for (uint32_t s = 0; s < entry->slots.count; s++)
+        slots[s] = slot_to(w, entry->slots.items[s].index);
     w->frame = new_frame(w);
     VEC_PUSH(&w->calls) = (activation){.slots = slots};
     return w; // registers are zero at the start of an execution, as symbol 0 is
@@ -242,19 +167,25 @@ static const isa_function *function_of(const hz_walker *w, const activation *a)
     return w->c->functions.items[a->function];
 }
 
+// An immediate is not cut to a register's 32 bits before it is in one: loop bounds may be larger.
 static hz_value value_of(const hz_walker *w, const isa_insn *i, const isa_operand *o)
 {
+    const int64_t far = (int64_t)1 << 40;
     if (o->space == ISA_REG) return w->reg[i->engine][o->tensor];
-    return hz_constant((int32_t)o->offset);
+    return hz_constant(o->offset > far ? far : o->offset < -far ? -far : o->offset);
 }
 
 static hz_symbol unknown_here(const hz_walker *w, uint32_t function, uint32_t insn, int engine, int reg)
 {
-    return (hz_symbol){.storage = HZ_NONE, .min = INT32_MIN, .max = INT32_MAX, .engine = (uint8_t)engine,
-                       .reg = (uint8_t)reg, .place = {w->core, function, insn}};
+    return (hz_symbol){.storage = HZ_NONE,
+                       .min = INT32_MIN,
+                       .max = INT32_MAX,
+                       .engine = (uint8_t)engine,
+                       .reg = (uint8_t)reg,
+                       .place = {w->core, function, insn}};
 }
 
-static void forget(hz_walker *w, const function_info *body, uint32_t function, uint32_t insn)
+static void forget(hz_walker *w, const hz_survey *body, uint32_t function, uint32_t insn)
 {
     for (int e = 0; e < ENGINES; e++)
         for (int r = 0; body->writes[e] && r < ISA_REGISTERS; r++) {
@@ -264,7 +195,7 @@ static void forget(hz_walker *w, const function_info *body, uint32_t function, u
         }
 }
 
-static void new_epoch(hz_walker *w, const function_info *body)
+static void new_epoch(hz_walker *w, const hz_survey *body)
 {
     for (uint32_t sem = 0; sem < ISA_SEMAPHORES; sem++)
         if ((body->adds[sem / 64] >> sem % 64) & 1) w->epoch[w->index_of[sem] - 1]++;
@@ -273,8 +204,10 @@ static void new_epoch(hz_walker *w, const function_info *body)
 static void add_count(hz_walker *w, uint32_t sem, __int128 by)
 {
     const __int128 sum = w->count[sem] + by, far = (__int128)1 << 60;
-    if (sum > far || sum < -far) w->epoch[sem]++; // beyond any counter: nothing is known of it
-    else w->count[sem] = (int64_t)sum;
+    if (sum > far || sum < -far)
+        w->epoch[sem]++; // beyond any counter: nothing is known of it
+    else
+        w->count[sem] = (int64_t)sum;
 }
 
 // ---- branches ------------------------------------------------------------------------------------------------------
@@ -319,16 +252,17 @@ static bool takes_first_arm(const hz_walker *w)
 
 static void enter_if(hz_walker *w, activation *a, const isa_function *f, const isa_insn *i)
 {
-    const function_info *info = &w->info[a->function];
+    const hz_survey *info = &w->info[a->function];
     const uint32_t open = a->pc, middle = info->else_of[open], end = info->end_of[open];
-    int holds = hz_compare((isa_alu)i->attr[0], value_of(w, i, isa_operand_of(f, i, 0)), value_of(w, i, isa_operand_of(f, i, 1)));
+    int holds = hz_compare((isa_alu)i->attr[0], value_of(w, i, isa_operand_of(f, i, 0)),
+                           value_of(w, i, isa_operand_of(f, i, 1)));
     if (holds < 0) {
         w->chose = true;
         w->branches++;
         holds = takes_first_arm(w);
         if (!arms_add_equally(f, open, middle, end)) {
-            function_info arms = {0};
-            survey(w, f, open + 1, end, &arms);
+            hz_survey arms = {0};
+            hz_survey_range(w->info, f, open + 1, end, &arms);
             new_epoch(w, &arms);
         }
     }
@@ -339,7 +273,7 @@ static void enter_if(hz_walker *w, activation *a, const isa_function *f, const i
 
 static int64_t trips_between(int64_t start, int64_t limit, int64_t stride)
 {
-    return limit <= start || stride <= 0 ? 0 : (limit - start + stride - 1) / stride;
+    return limit <= start || stride <= 0 ? 0 : (limit - start - 1) / stride + 1;
 }
 
 static void set_variable(hz_walker *w, const loop *l, const isa_function *f)
@@ -348,7 +282,8 @@ static void set_variable(hz_walker *w, const loop *l, const isa_function *f)
     const uint8_t reg = (uint8_t)isa_operand_of(f, i, 0)->tensor;
     const int64_t middle = l->trips / 2;
     hz_value v = hz_constant(l->start.lo + l->k * l->stride);
-    if (l->dynamic) v = hz_symbol_value(w->symbols, l->middle, l->k * l->stride);
+    if (l->dynamic)
+        v = hz_symbol_value(w->symbols, l->middle, l->k * l->stride);
     else if (l->skips && l->k >= HZ_EDGE && l->k < l->trips - HZ_EDGE)
         v = hz_symbol_value(w->symbols, l->middle, (l->k - middle) * l->stride);
     for (int e = 0; e < ENGINES; e++)
@@ -361,16 +296,19 @@ static void begin_iteration(hz_walker *w, loop *l)
     w->frame = new_frame(w);
 }
 
-static void survey_body(const hz_walker *w, const isa_function *f, const loop *l, function_info *out)
+static void survey_body(const hz_walker *w, const isa_function *f, const loop *l, hz_survey *out)
 {
-    *out = (function_info){0};
-    survey(w, f, l->open + 1, l->end, out);
+    *out = (hz_survey){0};
+    hz_survey_range(w->info, f, l->open + 1, l->end, out);
 }
 
 static loop *open_loop(hz_walker *w, const activation *a, bool is_for)
 {
-    VEC_PUSH(&w->loops) = (loop){.open = a->pc, .end = w->info[a->function].end_of[a->pc], .outer_frame = w->frame,
-                                 .is_for = is_for, .count = ARENA_ARRAY(w->arena, int64_t, w->semaphores + 1)};
+    VEC_PUSH(&w->loops) = (loop){.open = a->pc,
+                                 .end = w->info[a->function].end_of[a->pc],
+                                 .outer_frame = w->frame,
+                                 .is_for = is_for,
+                                 .count = ARENA_ARRAY(w->arena, int64_t, w->semaphores + 1)};
     return &w->loops.items[w->loops.count - 1];
 }
 
@@ -378,8 +316,8 @@ static void close_loop(hz_walker *w, activation *a, const isa_function *f)
 {
     const loop l = w->loops.items[--w->loops.count];
     if (l.dynamic) {
-        function_info body;
-        survey_body(w, f, &l, &body);
+        hz_survey body = {0};
+        hz_survey_range(w->info, f, l.open, l.end + 1, &body); // with the variable
         forget(w, &body, a->function, l.open);
         new_epoch(w, &body);
     }
@@ -390,7 +328,7 @@ static void close_loop(hz_walker *w, activation *a, const isa_function *f)
 // A loop that runs an unknown number of times: what its body writes is unknown from now on.
 static void make_dynamic(hz_walker *w, loop *l, const activation *a, const isa_function *f)
 {
-    function_info body;
+    hz_survey body;
     survey_body(w, f, l, &body);
     forget(w, &body, a->function, l->open);
     l->dynamic = w->chose = true;
@@ -412,7 +350,7 @@ static void enter_for(hz_walker *w, activation *a, const isa_function *f, const 
     l->stride = stride;
     l->trips = most;
     hz_symbol s = unknown_here(w, a->function, a->pc, i->engine, (int)isa_operand_of(f, i, 0)->tensor);
-    function_info body;
+    hz_survey body;
     survey_body(w, f, l, &body);
     if (least != most || !hz_is_exact(start)) {
         make_dynamic(w, l, a, f);
@@ -421,7 +359,7 @@ static void enter_for(hz_walker *w, activation *a, const isa_function *f, const 
         s.max = limit.hi - 1 - (l->trips > 1 ? l->trips - 1 : 0) * stride;
         if (s.max < s.min) s.max = s.min;
         l->middle = hz_symbol_add(w->symbols, s);
-    } else if (most > LONG_TRIPS && !body.varies && saturating(body.size, (uint64_t)most, true) > LONG_INSNS) {
+    } else if (most > HZ_LONG_TRIPS && !body.varies && hz_times(body.size, (uint64_t)most) > LONG_INSNS) {
         l->skips = true;
         s.min = start.lo + HZ_EDGE * stride;
         s.max = start.lo + (most - HZ_EDGE - 2) * stride; // so that the second of two middle iterations is inside
@@ -448,7 +386,7 @@ static void leap(hz_walker *w, loop *l, const activation *a, const isa_function 
         add_count(w, s, (__int128)each * (to - l->k - 1));
     }
     if (to > l->k + 1) {
-        function_info body;
+        hz_survey body;
         survey_body(w, f, l, &body);
         forget(w, &body, a->function, l->open);
     }
@@ -458,8 +396,10 @@ static void leap(hz_walker *w, loop *l, const activation *a, const isa_function 
 static void end_for(hz_walker *w, activation *a, const isa_function *f)
 {
     loop *l = &w->loops.items[w->loops.count - 1];
-    if (l->skips) leap(w, l, a, f);
-    else l->k++;
+    if (l->skips)
+        leap(w, l, a, f);
+    else
+        l->k++;
     if (l->k >= l->trips) {
         close_loop(w, a, f);
         return;
@@ -475,7 +415,8 @@ static void at_while(hz_walker *w, activation *a, const isa_function *f, const i
     const bool again = w->loops.count > a->loops && w->loops.items[w->loops.count - 1].open == a->pc;
     loop *l = again ? &w->loops.items[w->loops.count - 1] : open_loop(w, a, false);
     if (again) l->k++;
-    const int holds = hz_compare((isa_alu)i->attr[0], value_of(w, i, isa_operand_of(f, i, 0)), value_of(w, i, isa_operand_of(f, i, 1)));
+    const int holds = hz_compare((isa_alu)i->attr[0], value_of(w, i, isa_operand_of(f, i, 0)),
+                                 value_of(w, i, isa_operand_of(f, i, 1)));
     if (!l->dynamic && (holds < 0 || l->k >= WHILE_TRIPS)) {
         make_dynamic(w, l, a, f);
         l->trips = l->k + dynamic_trips(w, 0, INT32_MAX);
@@ -508,11 +449,13 @@ static int64_t offset_sum(int64_t a, uint64_t b)
 }
 
 // What a formal stands for over rows [lo, hi] of the call's table.
-static hz_slot bind_formal(hz_walker *w, const activation *a, const isa_table *t, uint32_t formal, int64_t lo, int64_t hi)
+static hz_slot bind_formal(hz_walker *w, const activation *a, const isa_table *t, uint32_t formal, int64_t lo,
+                           int64_t hi)
 {
     hz_slot out = {0};
     uint32_t most = 0;
-    for (int64_t r = lo; r <= hi; r++) most += a->slots[t->items[(size_t)r * t->formals + formal].slot].count;
+    for (int64_t r = lo; r <= hi; r++)
+        most += a->slots[t->items[(size_t)r * t->formals + formal].slot].count;
     hz_target *list = ARENA_ARRAY(w->arena, hz_target, most + 1);
     for (int64_t r = lo; r <= hi; r++) {
         const isa_binding *b = &t->items[(size_t)r * t->formals + formal];
@@ -539,14 +482,20 @@ static void enter_call(hz_walker *w, const isa_function *f, const isa_insn *i)
     hz_value row = hz_constant(0);
     if (t && isa_operand_has(f, i, 2)) row = value_of(w, i, isa_operand_of(f, i, 2));
     const int64_t last = t ? (int64_t)t->rows - 1 : 0;
-    const int64_t lo = row.lo < 0 ? 0 : row.lo > last ? last : row.lo, hi = row.hi > last ? last : row.hi < lo ? lo : row.hi;
+    const int64_t lo = row.lo < 0      ? 0
+                       : row.lo > last ? last
+                                       : row.lo,
+                  hi = row.hi > last ? last
+                       : row.hi < lo ? lo
+                                     : row.hi;
     w->steps += (uint64_t)(hi - lo);
     hz_slot *slots = ARENA_ARRAY(w->arena, hz_slot, g->slots.count + 1);
     for (uint32_t s = 0; s < g->slots.count; s++) {
         const isa_slot *slot = &g->slots.items[s];
         slots[s] = slot->kind == ISA_SLOT_GLOBAL ? slot_to(w, slot->index) : bind_formal(w, &a, t, slot->index, lo, hi);
     }
-    VEC_PUSH(&w->calls) = (activation){.function = callee, .outer_frame = w->frame, .slots = slots, .loops = w->loops.count};
+    VEC_PUSH(&w->calls) =
+        (activation){.function = callee, .outer_frame = w->frame, .slots = slots, .loops = w->loops.count};
     w->frame = new_frame(w);
 }
 
@@ -635,19 +584,25 @@ static hz_value loaded(hz_walker *w, const hz_step *s)
     return hz_symbol_value(w->symbols, hz_symbol_add(w->symbols, x), 0);
 }
 
+static hz_value narrowed(hz_value v)
+{
+    return hz_is_exact(v) ? hz_constant((int32_t)v.lo) : v;
+}
+
 static hz_value written_value(hz_walker *w, const hz_step *s)
 {
     if (s->i->op == ISA_reg_load) return loaded(w, s);
-    const hz_value a = value_of(w, s->i, isa_operand_of(s->f, s->i, 1));
+    const hz_value a = narrowed(value_of(w, s->i, isa_operand_of(s->f, s->i, 1)));
     if (s->i->op == ISA_reg_move) return a;
     const hz_symbol fresh =
         unknown_here(w, s->function, s->insn, s->i->engine, (int)isa_operand_of(s->f, s->i, 0)->tensor);
-    return hz_alu(w->symbols, (isa_alu)s->i->attr[0], a, value_of(w, s->i, isa_operand_of(s->f, s->i, 2)), fresh);
+    return hz_alu(w->symbols, (isa_alu)s->i->attr[0], a, narrowed(value_of(w, s->i, isa_operand_of(s->f, s->i, 2))),
+                  fresh);
 }
 
 void hz_walker_done(hz_walker *w, const hz_step *s)
 {
-    if (writes_register(s->i)) w->reg[s->i->engine][isa_operand_of(s->f, s->i, 0)->tensor] = written_value(w, s);
+    if (hz_writes_register(s->i)) w->reg[s->i->engine][isa_operand_of(s->f, s->i, 0)->tensor] = written_value(w, s);
     for (uint32_t u = 0; u < s->i->update_count; u++) {
         const isa_update *up = &s->f->updates.items[s->i->update + u];
         add_count(w, w->index_of[up->sem] - 1u, up->value);

@@ -12,6 +12,7 @@
 #include <time.h>
 
 enum { DRAWN = 200 };
+#define SHOW(...) (getenv("GLIA_SHOW_WAITS") ? fprintf(stderr, __VA_ARGS__) : 0)    // the numbers, for people
 
 #define MAX_ADD                                                                                                        \
     "mx { x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT z = f32[] maximum(x, y) }\n"                          \
@@ -191,10 +192,10 @@ static void judge_deletions(size_t k, uint64_t *of_role)
         EXPECT(f.hazard.why && *f.hazard.why);
         EXPECT((f.role == ISA_WAIT_NEEDED) == (f.hazard.verdict == ISA_VIOLATED));
         if (f.role == ISA_WAIT_REDUNDANT) EXPECT(!strstr(f.hazard.why, "..."));
-        if (count[f.role]++ < 1 && getenv("GLIA_SHOW_WAITS")) fprintf(stderr, "  %d: %s: %s\n", f.role, f.hazard.what, f.hazard.why);
+        if (count[f.role]++ < 1) SHOW("  %d: %s: %s\n", f.role, f.hazard.what, f.hazard.why);
         of_role[f.role]++;
     }
-    fprintf(stderr, "  %-24s %6u waits, %3u judged: %3llu needed, %3llu redundant, %2llu assumed, %2llu order nothing; %llu instances, %llu pairs; %.2f s, deletions %.2f s\n",
+    SHOW("  %-24s %6u waits, %3u judged: %3llu needed, %3llu redundant, %2llu assumed, %2llu order nothing; %llu instances, %llu pairs; %.2f s, deletions %.2f s\n",
            programs[k].name, all, l.count, (unsigned long long)count[ISA_WAIT_NEEDED], (unsigned long long)count[ISA_WAIT_REDUNDANT],
            (unsigned long long)count[ISA_WAIT_ASSUMED], (unsigned long long)count[ISA_WAIT_ORDERS_NOTHING],
            (unsigned long long)isa_hazard_session_instances(s), (unsigned long long)isa_hazard_session_pairs(s), built,
@@ -207,7 +208,7 @@ TEST(waits, each_deleted_wait_is_missed_or_covered)
     uint64_t role[4] = { 0 };
     for (size_t k = 0; k < COUNT_OF(programs); k++) judge_deletions(k, role);
     const uint64_t all = role[0] + role[1] + role[2] + role[3];
-    fprintf(stderr, "  all: %llu waits: %.1f %% needed, %.1f %% redundant, %.1f %% assumed, %.1f %% order nothing\n", (unsigned long long)all,
+    SHOW("  all: %llu waits: %.1f %% needed, %.1f %% redundant, %.1f %% assumed, %.1f %% order nothing\n", (unsigned long long)all,
            100.0 * (double)role[ISA_WAIT_NEEDED] / (double)all, 100.0 * (double)role[ISA_WAIT_REDUNDANT] / (double)all,
            100.0 * (double)role[ISA_WAIT_ASSUMED] / (double)all, 100.0 * (double)role[ISA_WAIT_ORDERS_NOTHING] / (double)all);
     EXPECT(all > 1000);

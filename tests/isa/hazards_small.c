@@ -28,7 +28,8 @@ static isa_operand some_operand(maker *m, bool hbm, int partitions, int n)
         const int offset = 2 * (int)below(m, (uint32_t)(SMALL_BYTES / 2 - (n - 1) * step));
         const int64_t steps[] = {step};
         const uint32_t counts[] = {(uint32_t)n};
-        return isa_chip_ap(ISA_SBUF, NUM_BF16, (int)below(m, (uint32_t)(SMALL_PARTITIONS - partitions + 1)), partitions, offset, 1, steps, counts);
+        return isa_chip_ap(ISA_SBUF, NUM_BF16, (int)below(m, (uint32_t)(SMALL_PARTITIONS - partitions + 1)), partitions,
+                           offset, 1, steps, counts);
     }
     const int row = (n - 1) * step + 1 + (int)below(m, 4);
     const int offset = 2 * (int)below(m, (uint32_t)(SMALL_HBM / 2 - (partitions - 1) * row - (n - 1) * step));
@@ -57,10 +58,11 @@ static void make_copy(maker *m)
         const isa_engine e = issuing[below(m, 3)];
         const uint8_t queue = m->o->shared_rings ? (uint8_t)below(m, 2) : (uint8_t)(2 * e + (int)below(m, 2));
         const int to = (int)below(m, 3);
-        at = isa_emit_dma(m->f, ISA_dma_copy, e, queue, some_operand(m, to == 0, partitions, n), some_operand(m, to == 1, partitions, n),
-                          ISA_DGE_NONE, 0);
+        at = isa_emit_dma(m->f, ISA_dma_copy, e, queue, some_operand(m, to == 0, partitions, n),
+                          some_operand(m, to == 1, partitions, n), ISA_DGE_NONE, 0);
     }
-    isa_add_update(m->f, at, semaphore_of(m, &m->f->insns.items[at]), isa_is_dma((isa_op)m->f->insns.items[at].op) ? 16 : 1);
+    isa_add_update(m->f, at, semaphore_of(m, &m->f->insns.items[at]),
+                   isa_is_dma((isa_op)m->f->insns.items[at].op) ? 16 : 1);
 }
 
 static void make_barrier(maker *m, uint8_t id)
@@ -79,7 +81,9 @@ static void make_body(maker *m, int insns)
 {
     const bool loop = m->o->loops && insns > 4;
     for (int k = 0; k < insns; k++) {
-        if (loop && k == 1) make_control(m, ISA_for, 4, (isa_operand[]){isa_reg(3), isa_imm_int(0), isa_imm_int(2 + below(m, 2)), isa_imm_int(1)});
+        if (loop && k == 1)
+            make_control(m, ISA_for, 4,
+                         (isa_operand[]){isa_reg(3), isa_imm_int(0), isa_imm_int(2 + below(m, 2)), isa_imm_int(1)});
         make_copy(m);
         if (loop && k == insns - 2) make_control(m, ISA_end_for, 0, NULL);
     }
@@ -87,7 +91,8 @@ static void make_body(maker *m, int insns)
 
 static void bind_slots(maker *m)
 {
-    for (uint32_t t = 0; t < SMALL_TENSORS; t++) m->slots[t] = isa_slot_global(m->f, m->p, t);
+    for (uint32_t t = 0; t < SMALL_TENSORS; t++)
+        m->slots[t] = isa_slot_global(m->f, m->p, t);
 }
 
 static void add_waits(maker *m);
@@ -117,7 +122,8 @@ isa_program *small_program(const small_options *o)
         if (body) {
             uint32_t table;
             isa_table *t = isa_table_add(m.p, c, 2, 2, &table);
-            for (uint32_t k = 0; k < 4; k++) t->items[k] = (isa_binding){m.slots[below(&m, SMALL_TENSORS)], 0};
+            for (uint32_t k = 0; k < 4; k++)
+                t->items[k] = (isa_binding){m.slots[below(&m, SMALL_TENSORS)], 0};
             for (int row = 0; row < 2; row++) {
                 make_control(&m, ISA_call, 3, (isa_operand[]){isa_imm_int(1), isa_imm_int(table), isa_imm_int(row)});
                 if (row == 0) make_copy(&m);
@@ -147,7 +153,8 @@ typedef struct expander {
 
 static uint32_t end_of(const isa_function *f, uint32_t at)
 {
-    while (f->insns.items[at].op != ISA_end_for) at++; // never nested here
+    while (f->insns.items[at].op != ISA_end_for)
+        at++; // never nested here
     return at;
 }
 
@@ -171,7 +178,8 @@ static void mark(small_instance *x)
     }
 }
 
-static void run(expander *e, const isa_function *f, uint32_t function, uint32_t first, uint32_t end, const int64_t *offsets, frame base)
+static void run(expander *e, const isa_function *f, uint32_t function, uint32_t first, uint32_t end,
+                const int64_t *offsets, frame base)
 {
     for (uint32_t n = first; n < end; n++) {
         const isa_insn *i = &f->insns.items[n];
@@ -200,13 +208,20 @@ static void run(expander *e, const isa_function *f, uint32_t function, uint32_t 
             return;
         }
         small_instance *x = &e->out[e->count++];
-        *x = (small_instance){.core = e->core, .function = function, .insn = n, .f = f, .i = i, .lane = lane_of(e->core, i), .segment = e->segment};
+        *x = (small_instance){.core = e->core,
+                              .function = function,
+                              .insn = n,
+                              .f = f,
+                              .i = i,
+                              .lane = lane_of(e->core, i),
+                              .segment = e->segment};
         memcpy(x->tensor_offset, offsets, 3 * sizeof *offsets);
         for (uint32_t w = 0; w < i->wait_count; w++) {
             const isa_wait *wait = &f->waits.items[i->wait + w];
             x->wait[w] = wait->value + (wait->relative ? base.base[wait->sem] : 0);
         }
-        for (uint32_t u = 0; u < i->update_count; u++) e->sum[f->updates.items[i->update + u].sem] += f->updates.items[i->update + u].value;
+        for (uint32_t u = 0; u < i->update_count; u++)
+            e->sum[f->updates.items[i->update + u].sem] += f->updates.items[i->update + u].value;
         memcpy(x->base, base.base, sizeof x->base);
         memcpy(x->sum, e->sum, sizeof x->sum);
         mark(x);
@@ -257,10 +272,13 @@ void small_expand(const isa_program *p, small_graph *g)
     for (int segment = 0; segment < 4; segment++)
         for (uint32_t c = 0; c < p->core_count; c++)
             while (at[c] < count[c] && of[c][at[c]].segment == segment && !g->cut) {
-                if (g->count == SMALL_MOST) g->cut = true;
-                else g->at[g->count++] = of[c][at[c]++];
+                if (g->count == SMALL_MOST)
+                    g->cut = true;
+                else
+                    g->at[g->count++] = of[c][at[c]++];
             }
-    for (uint32_t c = 0; c < p->core_count; c++) glia_free(of[c]);
+    for (uint32_t c = 0; c < p->core_count; c++)
+        glia_free(of[c]);
 }
 
 // ---- order ---------------------------------------------------------------------------------------------------------
@@ -271,7 +289,8 @@ void small_close(small_graph *g)
     for (int k = 0; k < n; k++)
         for (int a = 0; a < n; a++) {
             if (!g->before[a][k]) continue;
-            for (int b = 0; b < n; b++) g->before[a][b] |= g->before[k][b];
+            for (int b = 0; b < n; b++)
+                g->before[a][b] |= g->before[k][b];
         }
 }
 
@@ -312,7 +331,8 @@ static void add_fixed(small_graph *g)
                 if (x->i->op == ISA_barrier) g->before[2 * a + 1][2 * b] = true;
             }
             if (x->lane == y->lane) g->before[2 * a + 1][2 * b + 1] = true;
-            if (x->core != y->core && x->i->op == ISA_barrier && y->i->op == ISA_barrier && x->i->attr[0] == y->i->attr[0]) {
+            if (x->core != y->core && x->i->op == ISA_barrier && y->i->op == ISA_barrier &&
+                x->i->attr[0] == y->i->attr[0]) {
                 g->before[2 * a][2 * b + 1] = g->before[2 * b][2 * a + 1] = true;
                 // Both complete at once: what is complete with one is complete with the other.
                 for (int j = 0; j < g->count; j++) {
@@ -331,11 +351,13 @@ static bool add_rings(small_graph *g)
     for (int a = 0; a < g->count; a++)
         for (int b = a + 1; b < g->count; b++) {
             const small_instance *x = &g->at[a], *y = &g->at[b];
-            if (is_engine(x) || is_engine(y) || x->core != y->core || x->i->queue != y->i->queue || x->lane == y->lane) continue;
+            if (is_engine(x) || is_engine(y) || x->core != y->core || x->i->queue != y->i->queue || x->lane == y->lane)
+                continue;
             // Joined for certain once the engine has started something else.
             bool joined = false;
             for (int j = 0; j < g->count; j++)
-                joined |= j > a && g->at[j].core == x->core && g->at[j].i->engine == x->i->engine && g->before[2 * j][2 * b];
+                joined |=
+                    j > a && g->at[j].core == x->core && g->at[j].i->engine == x->i->engine && g->before[2 * j][2 * b];
             if (!joined || g->before[2 * a + 1][2 * b + 1]) continue;
             g->before[2 * a + 1][2 * b + 1] = changed = true;
         }
@@ -352,7 +374,8 @@ static bool add_waits_to_order(small_graph *g, const isa_function *skip_f, uint3
             if (g->at[x].f == skip_f && g->at[x].insn == skip_insn && w == skip_wait) continue;
             const uint16_t sem = g->at[x].f->waits.items[g->at[x].i->wait + w].sem;
             for (int e = 0; e < x; e++)
-                found[e][x] |= g->at[e].core == g->at[x].core && update_of(&g->at[e], sem) > 0 && !can_do_without(g, x, sem, g->at[x].wait[w], e);
+                found[e][x] |= g->at[e].core == g->at[x].core && update_of(&g->at[e], sem) > 0 &&
+                               !can_do_without(g, x, sem, g->at[x].wait[w], e);
         }
     for (int x = 0; x < g->count; x++)
         for (int e = 0; e < x; e++) {

@@ -21,7 +21,8 @@ typedef struct machine {
 
 static void fill(machine *m)
 {
-    for (int k = 0; k < SMALL_SPACE; k++) m->memory[k] = (uint8_t)(k * 7 + 1);
+    for (int k = 0; k < SMALL_SPACE; k++)
+        m->memory[k] = (uint8_t)(k * 7 + 1);
     memset(m->semaphore, 0, sizeof m->semaphore);
     memset(m->state, 0, sizeof m->state);
     memset(m->arrived, 0, sizeof m->arrived);
@@ -36,14 +37,16 @@ static void read_source(machine *m, int n)
 {
     const small_instance *x = &m->g->at[n];
     const isa_operand *src = isa_operand_of(x->f, x->i, 1);
-    for (uint32_t e = 0; copies(x) && e < small_elements(src); e++) memcpy(&m->data[n][2 * e], &m->memory[small_address(x, src, e)], 2);
+    for (uint32_t e = 0; copies(x) && e < small_elements(src); e++)
+        memcpy(&m->data[n][2 * e], &m->memory[small_address(x, src, e)], 2);
 }
 
 static void write_result(machine *m, int n)
 {
     const small_instance *x = &m->g->at[n];
     const isa_operand *dst = isa_operand_of(x->f, x->i, 0);
-    for (uint32_t e = 0; copies(x) && e < small_elements(dst); e++) memcpy(&m->memory[small_address(x, dst, e)], &m->data[n][2 * e], 2);
+    for (uint32_t e = 0; copies(x) && e < small_elements(dst); e++)
+        memcpy(&m->memory[small_address(x, dst, e)], &m->data[n][2 * e], 2);
 }
 
 static bool is_engine(const small_instance *x)
@@ -116,7 +119,8 @@ static bool run_somehow(machine *m)
     fill(m);
     // Some instances are slow in this run, so that long overtakings happen.
     bool slow[SMALL_MOST];
-    for (int n = 0; n < m->g->count; n++) slow[n] = glia_rng_below(&m->rng, 4) == 0;
+    for (int n = 0; n < m->g->count; n++)
+        slow[n] = glia_rng_below(&m->rng, 4) == 0;
     for (;;) {
         int can[SMALL_MOST], count = 0, quick = 0, left = 0;
         for (int n = 0; n < m->g->count; n++) {
@@ -169,8 +173,13 @@ TEST(hazards_execute, programs_without_hazards_end_alike_in_every_order)
     for (uint64_t seed = 0; seed < 600; seed++) {
         // One core in order of triggering: rings that engines share complete in the order in which they were joined,
         // which this machine does not keep.
-        const small_options o = {.seed = seed, .insns = 8 + (int)(seed % 5) * 2, .cores = seed % 5 == 4 ? 2 : 1, .loops = seed % 3 == 1, .calls = seed % 4 == 2,
-                                 .shared_semaphores = seed % 7 == 3, .synced = seed % 2 ? 100 : 80};
+        const small_options o = {.seed = seed,
+                                 .insns = 8 + (int)(seed % 5) * 2,
+                                 .cores = seed % 5 == 4 ? 2 : 1,
+                                 .loops = seed % 3 == 1,
+                                 .calls = seed % 4 == 2,
+                                 .shared_semaphores = seed % 7 == 3,
+                                 .synced = seed % 2 ? 100 : 80};
         AUTO(isa_program) p = small_program(&o);
         small_expand(p, g);
         if (g->cut) continue;
@@ -183,7 +192,8 @@ TEST(hazards_execute, programs_without_hazards_end_alike_in_every_order)
     }
     EXPECT(count[1] - stuck[1] > 100);
     EXPECT(count[0] > 100);
-    if (differ[0] * 2 < count[0] - stuck[0]) FAIL_TEST("of %d programs with hazards only %d ever end with other bytes", count[0], differ[0]);
+    if (differ[0] * 2 < count[0] - stuck[0])
+        FAIL_TEST("of %d programs with hazards only %d ever end with other bytes", count[0], differ[0]);
     glia_free(m);
     glia_free(g);
 }

@@ -8,8 +8,13 @@
 
 static small_options options_of(uint64_t seed)
 {
-    return (small_options){.seed = seed, .insns = 6 + (int)(seed % 7) * 2, .cores = seed % 5 == 4 ? 2 : 1, .loops = seed % 3 == 1,
-                           .calls = seed % 4 == 2, .shared_semaphores = seed % 7 == 3, .shared_rings = seed % 11 == 5,
+    return (small_options){.seed = seed,
+                           .insns = 6 + (int)(seed % 7) * 2,
+                           .cores = seed % 5 == 4 ? 2 : 1,
+                           .loops = seed % 3 == 1,
+                           .calls = seed % 4 == 2,
+                           .shared_semaphores = seed % 7 == 3,
+                           .shared_rings = seed % 11 == 5,
                            .synced = seed % 2 ? 100 : 85};
 }
 
@@ -23,7 +28,9 @@ static bool is_race(const small_graph *g, isa_place first, isa_place second)
 {
     for (int a = 0; a < g->count; a++)
         for (int b = a + 1; b < g->count; b++)
-            if (is_place(&g->at[a], first) && is_place(&g->at[b], second) && small_conflict(g, a, b) && !small_ordered(g, a, b)) return true;
+            if (is_place(&g->at[a], first) && is_place(&g->at[b], second) && small_conflict(g, a, b) &&
+                !small_ordered(g, a, b))
+                return true;
     return false;
 }
 
@@ -31,7 +38,8 @@ static int races(const small_graph *g)
 {
     int n = 0;
     for (int a = 0; a < g->count; a++)
-        for (int b = a + 1; b < g->count; b++) n += small_conflict(g, a, b) && !small_ordered(g, a, b);
+        for (int b = a + 1; b < g->count; b++)
+            n += small_conflict(g, a, b) && !small_ordered(g, a, b);
     return n;
 }
 
@@ -40,7 +48,8 @@ static void order_listed(small_graph *g, const isa_hazard_report *r)
     for (uint32_t k = 0; k < r->items.count; k++)
         for (int a = 0; a < g->count; a++)
             for (int b = a + 1; b < g->count; b++)
-                if (is_place(&g->at[a], r->items.items[k].first) && is_place(&g->at[b], r->items.items[k].second) && small_conflict(g, a, b))
+                if (is_place(&g->at[a], r->items.items[k].first) && is_place(&g->at[b], r->items.items[k].second) &&
+                    small_conflict(g, a, b))
                     g->before[2 * a + 1][2 * b] = true;
     small_close(g);
 }
@@ -59,13 +68,16 @@ TEST(hazards_reference, verdicts_are_those_of_the_slow_reading)
         EXPECT_OK(isa_check_hazards(p, false, &r));
         EXPECT_EQ_INT(r.assumed, 0);
         for (uint32_t k = 0; k < r.items.count; k++)
-            if (!is_race(g, r.items.items[k].first, r.items.items[k].second)) FAIL_TEST("seed %d: no race: %s", (int)seed, r.items.items[k].why);
+            if (!is_race(g, r.items.items[k].first, r.items.items[k].second))
+                FAIL_TEST("seed %d: no race: %s", (int)seed, r.items.items[k].why);
         const int all = races(g);
         if (!all != !r.violated) FAIL_TEST("seed %d: %d races, the checker sees %d", (int)seed, all, (int)r.violated);
         clean += !all;
         racy += all > 0;
         order_listed(g, &r);
-        if (races(g)) FAIL_TEST("seed %d: %d races of %d do not follow from the %d listed", (int)seed, races(g), all, (int)r.items.count);
+        if (races(g))
+            FAIL_TEST("seed %d: %d races of %d do not follow from the %d listed", (int)seed, races(g), all,
+                      (int)r.items.count);
     }
     EXPECT(clean > 200);
     EXPECT(racy > 200);
@@ -97,10 +109,13 @@ TEST(hazards_reference, deleted_waits_are_missed_when_something_is_unordered)
                         small_order(g, f, n, w);
                         const int all = races(g);
                         if (!all != (found.role != ISA_WAIT_NEEDED))
-                            FAIL_TEST("seed %d: core %u function %u instruction %u wait %u: %d races without it, the checker says %d: %s", (int)seed,
-                                      c, fn, n, w, all, found.role, found.hazard.why);
-                        if (all && !is_race(g, found.hazard.first, found.hazard.second)) FAIL_TEST("seed %d: no race: %s", (int)seed, found.hazard.why);
-                        if (strstr(found.hazard.why, "both barriers knew")) FAIL_TEST("seed %d: a chain that leads nowhere: %s", (int)seed, found.hazard.why);
+                            FAIL_TEST("seed %d: core %u function %u instruction %u wait %u: %d races without it, the "
+                                      "checker says %d: %s",
+                                      (int)seed, c, fn, n, w, all, found.role, found.hazard.why);
+                        if (all && !is_race(g, found.hazard.first, found.hazard.second))
+                            FAIL_TEST("seed %d: no race: %s", (int)seed, found.hazard.why);
+                        if (strstr(found.hazard.why, "both barriers knew"))
+                            FAIL_TEST("seed %d: a chain that leads nowhere: %s", (int)seed, found.hazard.why);
                         role[found.role]++;
                     }
                 }
@@ -108,6 +123,5 @@ TEST(hazards_reference, deleted_waits_are_missed_when_something_is_unordered)
     EXPECT(role[ISA_WAIT_NEEDED] > 500);
     EXPECT(role[ISA_WAIT_REDUNDANT] > 100);
     EXPECT_EQ_INT(role[ISA_WAIT_ASSUMED], 0);
-    fprintf(stderr, "%d needed %d redundant %d nothing\n", role[0], role[2], role[3]);
     glia_free(g);
 }
