@@ -16,10 +16,28 @@ struct tool_npy_writer {
     uint64_t left;          // bytes
 };
 
+static const struct { const char *descr; num_dtype dtype; } types[] = {
+#define NPY_TYPE(descr, dtype) { descr, NUM_##dtype },
+#include "npy_types.def"
+};
+
+// NULL for what NumPy has no room for: elements of less than a byte.
+static const char *descr_of(num_dtype dtype)
+{
+    for (size_t k = 0; k < COUNT_OF(types); k++)
+        if (types[k].dtype == dtype) return types[k].descr;
+    return NULL;
+}
+
+bool tool_npy_can_write(num_dtype dtype)
+{
+    return descr_of(dtype) != NULL;
+}
+
 static void put_header(num_dtype dtype, int rank, const int64_t *dims, glia_strbuf *out)
 {
     AUTO_VALUE(glia_strbuf) text = { 0 };
-    glia_putf(&text, "{'descr': '%s', 'fortran_order': False, 'shape': (", num_dtype_get(dtype)->numpy);
+    glia_putf(&text, "{'descr': '%s%s', 'fortran_order': False, 'shape': (", num_size(dtype) == 1 ? "|" : "<", descr_of(dtype));
     for (int d = 0; d < rank; d++) glia_putf(&text, "%lld%s", (long long)dims[d], d + 1 < rank ? ", " : rank == 1 ? "," : "");
     glia_put(&text, "), }");
     while ((10 + text.size + 1) % 64) glia_put(&text, " ");
@@ -32,6 +50,7 @@ static void put_header(num_dtype dtype, int rank, const int64_t *dims, glia_strb
 glia_status tool_npy_create(const char *path, num_dtype dtype, int rank, const int64_t *dims, tool_npy_writer **out)
 {
     *out = NULL;
+    ENSURE(tool_npy_can_write(dtype), UNSUPPORTED, "'%s': NumPy has no type for elements of %s", path, num_dtype_get(dtype)->name);
     AUTO(tool_npy_writer) w = glia_alloc(sizeof *w);
     size_t bytes = (size_t)num_size(dtype);
     for (int d = 0; d < rank; d++) TRY(glia_mul_size(bytes, (size_t)dims[d], &bytes));

@@ -13,7 +13,8 @@
 #include "num/dtype.h"
 
 typedef struct tool_npy_writer tool_npy_writer;
-// Writes beside `path` until finished. IO names path and reason.
+bool tool_npy_can_write(num_dtype dtype);               // whether npy_types.def has a row for it
+// Writes beside `path` until finished. IO names path and reason; UNSUPPORTED a type without a row.
 GLIA_MUST_USE glia_status tool_npy_create(const char *path, num_dtype dtype, int rank, const int64_t *dims,
                                           tool_npy_writer **out);
 GLIA_MUST_USE glia_status tool_npy_put(tool_npy_writer *w, const void *bytes, size_t size);

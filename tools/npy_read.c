@@ -2,18 +2,15 @@
 // See npy_read.h. The header is a Python dict literal of three fixed keys; anything else is refused.
 #include "npy_read.h"
 
-#include "base/arena.h"
-#include "base/strbuf.h"
-
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct { const char *descr; num_dtype dtype; bool raw16; } types[] = {
-    { "<f4", NUM_F32, false }, { "<f8", NUM_F64, false }, { "<f2", NUM_F16, false }, { "|b1", NUM_BOOL, false },
-    { "|i1", NUM_S8, false },  { "<i2", NUM_S16, false }, { "<i4", NUM_S32, false }, { "<i8", NUM_S64, false },
-    { "|u1", NUM_U8, false },  { "<u2", NUM_U16, true },  { "<u4", NUM_U32, false }, { "<u8", NUM_U64, false },
-    { "<V2", NUM_BF16, true }, { "|V2", NUM_BF16, true },
+#include "base/arena.h"
+
+static const struct { const char *descr; num_dtype dtype; } types[] = {
+#define NPY_TYPE(descr, dtype) { descr, NUM_##dtype },
+#include "npy_types.def"
 };
 
 // The text behind 'key': in the header, or NULL.
@@ -28,7 +25,7 @@ static const char *field(const char *header, const char *key)
 
 static glia_status read_shape(const char *text, const char *path, tool_npy *n)
 {
-    ENSURE(*text == '(', INVALID, "'%s': its shape is no tuple", path);
+    ENSURE(*text == '(', INVALID, "'%s': its shape begins with '%.1s', not with '('", path, text);
     for (text++; *text && *text != ')';) {
         if (*text == ' ' || *text == ',') {
             text++;
@@ -46,23 +43,55 @@ static glia_status read_shape(const char *text, const char *path, tool_npy *n)
     return GLIA_OK;
 }
 
-static glia_status read_header(const char *header, const char *path, tool_npy *n)
+// "'<f4'": the byte order, which one byte has not, and a row's name.
+static glia_status read_type(const char *text, const char *path, tool_npy *n)
 {
-    const char *descr = field(header, "'descr'"), *order = field(header, "'fortran_order'"), *shape = field(header, "'shape'");
-    ENSURE(descr && order && shape, INVALID, "'%s': its header lacks descr, fortran_order or shape", path);
-    ENSURE(!strncmp(order, "False", 5), UNSUPPORTED, "'%s' is in Fortran order\nhint: numpy.ascontiguousarray before saving", path);
-    size_t k = 0;
-    while (k < COUNT_OF(types) && (descr[0] != '\'' || strncmp(descr + 1, types[k].descr, 3) != 0 || descr[4] != '\'')) k++;
-    ENSURE(k < COUNT_OF(types), UNSUPPORTED, "'%s' holds elements of type %.12s; floats of 2, 4 and 8 bytes, integers and bool are read, little-endian",
-           path, descr);
-    n->dtype = types[k].dtype;
-    n->raw16 = types[k].raw16;
-    return read_shape(shape, path, n);
+    const size_t size = *text == '\'' ? strcspn(text + 1, "'") : 0;
+    ENSURE(size > 1, UNSUPPORTED, "'%s' holds elements of type %.16s; arrays of fields are not read", path, text);
+    for (size_t k = 0; k < COUNT_OF(types); k++)
+        if (strlen(types[k].descr) == size - 1 && !strncmp(types[k].descr, text + 2, size - 1)) {
+            n->descr = types[k].descr;
+            break;
+        }
+    ENSURE(n->descr, UNSUPPORTED, "'%s' holds elements of type %.*s; floats of 2, 4 and 8 bytes, integers, bool and raw "
+           "bf16 and fp8 are read", path, (int)(size < 16 ? size + 2 : 16), text);
+    ENSURE(strchr("<|=", text[1]), UNSUPPORTED, "'%s' is big-endian (%.*s)\nhint: array.astype('<%s') before numpy.save", path,
+           (int)size + 2, text, n->descr);
+    return GLIA_OK;
 }
 
-static glia_status read_array(const char *path, tool_npy *n)
+// ---- elements ------------------------------------------------------------------------------------------------------
+
+static size_t element_bytes(const tool_npy *n)
 {
-    const glia_span b = n->map.bytes;
+    for (size_t k = 0; k < COUNT_OF(types); k++)
+        if (types[k].descr == n->descr) return (size_t)num_size(types[k].dtype);
+    glia_bug(__FILE__, __LINE__, "no row has '%s'", n->descr);
+}
+
+// From axes that run innermost first to row-major; the number of bytes has been held against the file's.
+static void reorder(tool_npy *n, size_t element)
+{
+    size_t step[TOOL_NPY_RANK], index[TOOL_NPY_RANK] = { 0 }, next = element, from = 0;
+    for (int d = 0; d < n->rank; d++) {
+        step[d] = next;
+        next *= (size_t)n->dims[d];
+    }
+    n->reordered = glia_alloc(n->data.size + 1);
+    for (size_t to = 0; to < n->data.size; to += element) {
+        memcpy(n->reordered + to, n->data.data + from, element);
+        for (int d = n->rank - 1; d >= 0; d--) {
+            from += step[d];
+            if (++index[d] < (size_t)n->dims[d]) break;
+            from -= step[d] * (size_t)n->dims[d];
+            index[d] = 0;
+        }
+    }
+    n->data.data = n->reordered;
+}
+
+static glia_status read_header(glia_span b, const char *path, tool_npy *n, bool *fortran, size_t *end)
+{
     ENSURE(b.size >= 12 && !memcmp(b.data, "\x93NUMPY", 6), INVALID, "'%s' is no .npy file: it does not begin with \\x93NUMPY", path);
     ENSURE(b.data[6] >= 1 && b.data[6] <= 3, UNSUPPORTED, "'%s' is .npy version %d; 1 to 3 are read", path, b.data[6]);
     const size_t at = b.data[6] == 1 ? 10 : 12;
@@ -71,11 +100,31 @@ static glia_status read_array(const char *path, tool_npy *n)
     ENSURE(size <= b.size - at && size < 65536, INVALID, "'%s' at byte %zu: its header has %zu bytes, the file %zu", path, at, size, b.size);
     AUTO_VALUE(glia_strbuf) header = { 0 };
     glia_put_bytes(&header, b.data + at, size);
-    TRY(read_header(glia_strbuf_str(&header), path, n));
-    size_t bytes = (size_t)num_size(n->dtype);
-    for (int d = 0; d < n->rank; d++) TRY(glia_mul_size(bytes, (size_t)n->dims[d], &bytes));
-    ENSURE(b.size - at - size == bytes, INVALID, "'%s' has %zu bytes of elements; its shape asks for %zu", path, b.size - at - size, bytes);
-    n->data = (glia_span){ b.data + at + size, bytes };
+    const char *text = glia_strbuf_str(&header);
+    const char *descr = field(text, "'descr'"), *order = field(text, "'fortran_order'"), *shape = field(text, "'shape'");
+    ENSURE(descr && order && shape, INVALID, "'%s': its header lacks %s", path, !descr ? "'descr'" : !order ? "'fortran_order'" : "'shape'");
+    *fortran = !strncmp(order, "True", 4);
+    ENSURE(*fortran || !strncmp(order, "False", 5), INVALID, "'%s': 'fortran_order' is '%.5s', neither True nor False", path, order);
+    TRY(read_type(descr, path, n));
+    *end = at + size;
+    return read_shape(shape, path, n);
+}
+
+static glia_status read_array(const char *path, tool_npy *n)
+{
+    const glia_span b = n->map.bytes;
+    bool fortran;
+    size_t at;
+    TRY(read_header(b, path, n, &fortran, &at));
+    const size_t element = element_bytes(n);
+    size_t bytes = element;
+    bool empty = false;
+    for (int d = 0; d < n->rank; d++) empty |= n->dims[d] == 0;
+    for (int d = 0; d < n->rank && !empty; d++) TRY(glia_mul_size(bytes, (size_t)n->dims[d], &bytes));
+    if (empty) bytes = 0;
+    ENSURE(b.size - at == bytes, INVALID, "'%s' has %zu bytes of elements; its shape asks for %zu", path, b.size - at, bytes);
+    n->data = (glia_span){ b.data + at, bytes };
+    if (fortran && n->rank > 1) reorder(n, element);
     return GLIA_OK;
 }
 
@@ -85,8 +134,8 @@ glia_status tool_npy_open(const char *path, tool_npy *out)
     TRY(glia_map_open(path, &n.map));
     glia_status s = read_array(path, &n);
     if (s) {
-        glia_map_fini(&n.map);
-        return s;
+        tool_npy_fini(&n);
+        return glia_status_pass(s, __FILE__, __LINE__);
     }
     *out = n;
     return GLIA_OK;
@@ -95,4 +144,31 @@ glia_status tool_npy_open(const char *path, tool_npy *out)
 void tool_npy_fini(tool_npy *n)
 {
     glia_map_fini(&n->map);
+    glia_free(n->reordered);
+    *n = (tool_npy){ 0 };
+}
+
+bool tool_npy_holds(const tool_npy *n, num_dtype dtype)
+{
+    for (size_t k = 0; k < COUNT_OF(types); k++)
+        if (types[k].dtype == dtype && !strcmp(types[k].descr, n->descr)) return true;
+    return false;
+}
+
+// The type by which an element is known to NumPy, bits of bf16 and fp8 being integers to it.
+static const char *type_name(const tool_npy *n)
+{
+    for (size_t k = 0; k < COUNT_OF(types); k++) {
+        const num_kind kind = (num_kind)num_dtype_get(types[k].dtype)->kind;
+        const bool raw = n->descr[0] == 'u' && kind != NUM_KIND_UNSIGNED;
+        if (!raw && !strcmp(types[k].descr, n->descr)) return num_dtype_get(types[k].dtype)->name;
+    }
+    return n->descr;
+}
+
+void tool_npy_put_shape(glia_strbuf *out, const tool_npy *n)
+{
+    glia_putf(out, "%s[", type_name(n));
+    for (int d = 0; d < n->rank; d++) glia_putf(out, "%s%lld", d ? "," : "", (long long)n->dims[d]);
+    glia_put(out, "]");
 }
