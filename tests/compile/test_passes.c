@@ -191,3 +191,41 @@ TEST(passes, the_same_input_gives_the_same_program)
     glia_strbuf_fini(&a);
     glia_strbuf_fini(&b);
 }
+
+// Loads run ahead: the weights of several blocks are requested before the first product needs to have finished.
+TEST(passes, weight_loads_run_ahead_of_their_readers)
+{
+    AUTO(isa_program) p = NULL;
+    const check_options o = { .target = "trn2", .lnc = 1 };
+    EXPECT_OK(check_compile("HloModule m\nENTRY e { x = f32[4,2048] parameter(0)\n w = f32[4096,2048] parameter(1)\n"
+                            " ROOT r = f32[4,4096] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={1} }", &o, &p));
+    const isa_function *f = p->cores[0].functions.items[0];
+    int loads = 0, free_loads = 0;
+    for (uint32_t k = 0; k < f->insns.count; k++) {
+        const isa_insn *i = &f->insns.items[k];
+        if (i->op != ISA_dma_copy || i->engine != ISA_SP) continue;
+        loads++;
+        if (i->wait_count == 0 && free_loads == loads - 1) free_loads++;
+    }
+    EXPECT(loads > 20);
+    EXPECT(free_loads >= 16);       // SBUF holds many tiles of 8 KiB a partition: so many loads wait for nobody
+}
+
+// What leaves PSUM is shared out between ACT and DVE by what each has to do.
+TEST(passes, copies_are_balanced_between_engines)
+{
+    AUTO(isa_program) p = NULL;
+    const check_options o = { .target = "trn2", .lnc = 1 };
+    EXPECT_OK(check_compile("HloModule m\nENTRY e { x = f32[128,256] parameter(0)\n w = f32[8192,256] parameter(1)\n"
+                            " ROOT r = f32[128,8192] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={1} }", &o, &p));
+    const isa_function *f = p->cores[0].functions.items[0];
+    const hw_chip *chip = NULL;
+    EXPECT_OK(hw_chip_find("trn2", &chip));
+    double seconds[ISA_ENGINE_COUNT] = { 0 };
+    for (uint32_t k = 0; k < f->insns.count; k++) {
+        const isa_insn *i = &f->insns.items[k];
+        if (i->op == ISA_tensor_copy) seconds[i->engine] += (double)isa_operand_free(isa_operand_of(f, i, 0)) / hw_engine_hz(chip, (hw_engine)i->engine);
+    }
+    EXPECT(seconds[ISA_ACT] > 0 && seconds[ISA_DVE] > 0);
+    EXPECT(seconds[ISA_ACT] / seconds[ISA_DVE] < 1.3 && seconds[ISA_DVE] / seconds[ISA_ACT] < 1.3);
+}
