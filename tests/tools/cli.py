@@ -112,9 +112,9 @@ def main(folder):
     glia("neff", "disasm", neff, "-o", text)
     glia("neff", "asm", text, "-o", again)
     check(neff.read_bytes() == again.read_bytes(), "neff asm: not the same bytes")
-    d = document("neff", "verify", again, schema="glia.neff_verify/1")
+    d = document("neff", "verify", again, schema="glia.neff.verify/1")
     check(d["hazards"]["violated"] == 0 and d["hazards"]["proved"] > 0, f"neff verify: {d['hazards']}")
-    d = document("neff", "show", neff, schema="glia.neff/1")
+    d = document("neff", "show", neff, schema="glia.neff.show/1")
     has(d, "instructions", "tensors", "cores")
     check(d["classes"]["soft"] == 0 and d["instructions"]["matmul"] > 0, "neff show: counts")
 
