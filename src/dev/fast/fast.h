@@ -63,7 +63,7 @@ static inline int dev_pack_steps(const dev_pack_key *k)
 
 typedef struct dev_scratch {    // of one worker
     float *row[2];              // [DEV_COLUMNS_MAX] each, for packing
-    float *rows[3];             // [DEV_FOLD_ROWS][elements] each, for vector kernels
+    float *rows[4];             // [DEV_FOLD_ROWS][elements] each, for vector kernels
     size_t elements;
     float *columns;             // [DEV_PANEL][ISA_PARTITIONS + 16], turned results
 } dev_scratch;

@@ -63,7 +63,7 @@ typedef struct dev_kernels {
     void (*pack_f32)(const dev_packing *p, int step, const float *row);
     void (*pack_pair)(const dev_packing *p, int step, const uint16_t *even, const uint16_t *odd);   // bf16
 
-    // Rows. `out` may be an input. Operators that are absent are NULL.
+    // Rows. `out` may be an input; NaN is canonical in it. Operators that are absent are NULL.
     void (*alu_vv[ISA_ALU_COUNT])(float *out, const float *a, const float *b, size_t n);
     void (*alu_vs[ISA_ALU_COUNT])(float *out, const float *a, float b, size_t n);
     void (*alu_sv[ISA_ALU_COUNT])(float *out, const float *b, float a, size_t n);      // a op b

@@ -121,24 +121,59 @@ void dev_over_partitions(dev_exec *x, uint32_t partitions, uint64_t work, dev_ro
 // Partitions that are taken together: about 512 elements, at most 16 rows of any length.
 static uint32_t together(uint64_t free)
 {
-    return free >= 512 ? 1 : free >= 32 ? DEV_FOLD_ROWS : (uint32_t)(512 / (free ? free : 1));
+    return free >= 128 ? 1 : free >= 32 ? DEV_FOLD_ROWS : (uint32_t)(512 / (free ? free : 1));
 }
 
 static uint32_t group_end(uint32_t p, uint32_t step, uint32_t end) { return end - p < step ? end : p + step; }
 
 // ---- elementwise ---------------------------------------------------------------------------------------------------
 
+typedef struct rows_job {       // what the row functions of an instruction share
+    const dev_exec *x;
+    bool direct;                // results of single rows are computed in dst itself
+} rows_job;
+
+// dst may be written while an input is read when both are the same plain row, element for element, or far apart.
+static bool may_write_directly(const dev_exec *x, int inputs, const int *slots)
+{
+    const dev_ap *dst = &x->ap[0];
+    if (dst->dtype != NUM_F32 || !dev_is_run(dst)) return false;
+    const dev_region to = dev_region_of(x, 0);
+    for (int i = 0; i < inputs; i++) {
+        if (!dev_in_memory(x->operand[slots[i]].space) || x->operand[slots[i]].space != x->operand[0].space) continue;
+        const dev_region from = dev_region_of(x, slots[i]);
+        const bool apart = to.hi <= from.lo || from.hi <= to.lo;
+        const bool same = x->ap[slots[i]].base == dst->base && in_place(&x->ap[slots[i]]);
+        if (!apart && !same) return false;
+    }
+    return true;
+}
+
+static float *target(const rows_job *j, uint32_t p, uint32_t end, float *scratch)
+{
+    const dev_ap *dst = &j->x->ap[0];
+    return j->direct && end - p == 1 ? (float *)(void *)(dst->base + p * dst->pitch) : scratch;
+}
+
+static void finish(const rows_job *j, const dev_kernels *k, uint32_t p, uint32_t end, const float *rows)
+{
+    const dev_ap *dst = &j->x->ap[0];
+    if ((const uint8_t *)rows != dst->base + p * dst->pitch) rows_out(j->x, k, dst, p, end, rows);
+}
+
 static void tensor_tensor_rows(void *context, uint32_t from, uint32_t to, dev_scratch *s)
 {
-    const dev_exec *x = context;
+    const rows_job *j = context;
+    const dev_exec *x = j->x;
     const dev_kernels *k = x->loaded->fast->kernels;
     const isa_alu op = (isa_alu)x->insn->attr[0];
     const uint64_t free = x->ap[0].free;
     for (uint32_t p = from, step = together(free), end; p < to; p = end) {
         end = group_end(p, step, to);
         const float *a = rows_in(k, &x->ap[1], p, end, s->rows[0]), *b = rows_in(k, &x->ap[2], p, end, s->rows[1]);
-        k->alu_vv[op](s->rows[2], a, b, (end - p) * free);
-        rows_out(x, k, &x->ap[0], p, end, s->rows[2]);
+        float *out = target(j, p, end, s->rows[2]);
+        k->alu_vv[op](out, a, b, (end - p) * free);
+        finish(j, k, p, end, out);
     }
 }
 
@@ -149,13 +184,16 @@ bool dev_fast_tensor_tensor(dev_exec *x)
     const isa_alu op = (isa_alu)x->insn->attr[0];
     if (!x->loaded->fast->kernels->alu_vv[op]) return false;
     if (x->insn->engine == ISA_POOL && is_int32(&x->operand[1]) && is_int32(&x->operand[2])) return false;
-    dev_over_partitions(x, x->ap[0].partitions, x->ap[0].free * x->ap[0].partitions / 8, tensor_tensor_rows, x);
+    rows_job j = { x, may_write_directly(x, 2, (const int[]){ 1, 2 }) };
+    dev_over_partitions(x, x->ap[0].partitions, x->ap[0].free * x->ap[0].partitions / 8, tensor_tensor_rows, &j);
     return true;
 }
 
+// Both operands are fetched before anything is written: they may lie where dst does.
 static void tensor_scalar_rows(void *context, uint32_t from, uint32_t to, dev_scratch *s)
 {
-    const dev_exec *x = context;
+    const rows_job *j = context;
+    const dev_exec *x = j->x;
     const dev_kernels *k = x->loaded->fast->kernels;
     const isa_alu op0 = (isa_alu)x->insn->attr[0], op1 = (isa_alu)x->insn->attr[2];
     const uint64_t free = x->ap[0].free;
@@ -163,15 +201,17 @@ static void tensor_scalar_rows(void *context, uint32_t from, uint32_t to, dev_sc
         end = group_end(p, step, to);
         const size_t n = (end - p) * free;
         const float *a = rows_in(k, &x->ap[1], p, end, s->rows[0]);
+        const column c0 = operand_of(x, op0, 2, p, end, free, s->rows[1]), c1 = operand_of(x, op1, 3, p, end, free, s->rows[3]);
+        float *out = target(j, p, end, s->rows[2]);
         if (op0 != ISA_ALU_NONE) {
-            apply(k, op0, x->insn->attr[1], s->rows[2], a, operand_of(x, op0, 2, p, end, free, s->rows[1]), n);
-            a = s->rows[2];
+            apply(k, op0, x->insn->attr[1], out, a, c0, n);
+            a = out;
         }
         if (op1 != ISA_ALU_NONE) {
-            apply(k, op1, x->insn->attr[3], s->rows[2], a, operand_of(x, op1, 3, p, end, free, s->rows[1]), n);
-            a = s->rows[2];
+            apply(k, op1, x->insn->attr[3], out, a, c1, n);
+            a = out;
         }
-        rows_out(x, k, &x->ap[0], p, end, a);
+        finish(j, k, p, end, a);
     }
 }
 
@@ -182,13 +222,16 @@ bool dev_fast_tensor_scalar(dev_exec *x)
     if (!has_alu(k, op0, x->insn->attr[1], dev_alu_kind_of(op0) != DEV_ALU_UNARY) ||
         !has_alu(k, op1, x->insn->attr[3], dev_alu_kind_of(op1) != DEV_ALU_UNARY)) return false;
     if (x->insn->engine == ISA_POOL && is_int32(&x->operand[1])) return false;
-    dev_over_partitions(x, x->ap[0].partitions, x->ap[0].free * x->ap[0].partitions / 8, tensor_scalar_rows, x);
+    const bool computes = op0 != ISA_ALU_NONE || op1 != ISA_ALU_NONE;
+    rows_job j = { x, computes && may_write_directly(x, 1, (const int[]){ 1 }) };
+    dev_over_partitions(x, x->ap[0].partitions, x->ap[0].free * x->ap[0].partitions / 8, tensor_scalar_rows, &j);
     return true;
 }
 
 static void stt_rows(void *context, uint32_t from, uint32_t to, dev_scratch *s)
 {
-    const dev_exec *x = context;
+    const rows_job *j = context;
+    const dev_exec *x = j->x;
     const dev_kernels *k = x->loaded->fast->kernels;
     const isa_alu op0 = (isa_alu)x->insn->attr[0], op1 = (isa_alu)x->insn->attr[2];
     const uint64_t free = x->ap[0].free;
@@ -200,10 +243,10 @@ static void stt_rows(void *context, uint32_t from, uint32_t to, dev_scratch *s)
             apply(k, op0, x->insn->attr[1], s->rows[2], a, operand_of(x, op0, 2, p, end, free, s->rows[1]), n);
             a = s->rows[2];
         }
-        const float *b = rows_in(k, &x->ap[3], p, end, s->rows[1]);
-        const column tile = { .rows = b };
-        apply(k, op1, x->insn->attr[3], s->rows[2], a, tile, n);
-        rows_out(x, k, &x->ap[0], p, end, s->rows[2]);
+        const column tile = { .rows = rows_in(k, &x->ap[3], p, end, s->rows[1]) };
+        float *out = target(j, p, end, s->rows[2]);
+        apply(k, op1, x->insn->attr[3], out, a, tile, n);
+        finish(j, k, p, end, out);
     }
 }
 
@@ -212,74 +255,94 @@ bool dev_fast_scalar_tensor_tensor(dev_exec *x)
     const dev_kernels *k = x->loaded->fast->kernels;
     const isa_alu op0 = (isa_alu)x->insn->attr[0], op1 = (isa_alu)x->insn->attr[2];
     if (!has_alu(k, op0, x->insn->attr[1], dev_alu_kind_of(op0) != DEV_ALU_UNARY) || !k->alu_vv[op1]) return false;
-    dev_over_partitions(x, x->ap[0].partitions, x->ap[0].free * x->ap[0].partitions / 6, stt_rows, x);
+    rows_job j = { x, may_write_directly(x, 2, (const int[]){ 1, 3 }) };
+    dev_over_partitions(x, x->ap[0].partitions, x->ap[0].free * x->ap[0].partitions / 6, stt_rows, &j);
     return true;
 }
 
 static void reciprocal_rows(void *context, uint32_t from, uint32_t to, dev_scratch *s)
 {
-    const dev_exec *x = context;
+    const rows_job *j = context;
+    const dev_exec *x = j->x;
     const dev_kernels *k = x->loaded->fast->kernels;
     const uint64_t free = x->ap[0].free;
     for (uint32_t p = from, step = together(free), end; p < to; p = end) {
         end = group_end(p, step, to);
-        k->act[ISA_ACT_RECIPROCAL](s->rows[2], rows_in(k, &x->ap[1], p, end, s->rows[0]), (end - p) * free);
-        rows_out(x, k, &x->ap[0], p, end, s->rows[2]);
+        float *out = target(j, p, end, s->rows[2]);
+        k->act[ISA_ACT_RECIPROCAL](out, rows_in(k, &x->ap[1], p, end, s->rows[0]), (end - p) * free);
+        finish(j, k, p, end, out);
     }
 }
 
 bool dev_fast_reciprocal(dev_exec *x)
 {
-    dev_over_partitions(x, x->ap[0].partitions, x->ap[0].free * x->ap[0].partitions / 4, reciprocal_rows, x);
+    rows_job j = { x, may_write_directly(x, 1, (const int[]){ 1 }) };
+    dev_over_partitions(x, x->ap[0].partitions, x->ap[0].free * x->ap[0].partitions / 4, reciprocal_rows, &j);
     return true;
 }
 
 // ---- activation ----------------------------------------------------------------------------------------------------
 
-static void sum_rows(const dev_exec *x, const dev_kernels *k, uint32_t p, uint32_t end, const float *rows, size_t free)
+// Adds `rows` (of partitions p..end, at most 16) to the reduce registers, from left to right.
+static void sum_rows(const dev_exec *x, const dev_kernels *k, uint32_t p, uint32_t end, const float **rows, size_t free)
 {
     const isa_reduce_cmd cmd = (isa_reduce_cmd)x->insn->attr[1];
     float *sums = &x->core->act_sum[x->ap[0].start_partition];
     if (cmd == ISA_REDUCE_RESET || cmd == ISA_REDUCE_RESET_REDUCE)
         for (uint32_t i = p; i < end; i++) sums[i] = 0;
     if (cmd != ISA_REDUCE_REDUCE && cmd != ISA_REDUCE_RESET_REDUCE) return;
-    const float *at[DEV_FOLD_ROWS];
     float acc[DEV_FOLD_ROWS] = { 0 };
     for (uint32_t i = 0; i < DEV_FOLD_ROWS; i++) {
-        at[i] = rows + (p + i < end ? i : 0) * free;        // spare lanes repeat the first row
         if (p + i < end) acc[i] = sums[p + i];
+        else rows[i] = rows[0];                 // spare lanes repeat the first row
     }
-    k->fold_add(acc, at, free);
+    k->fold_add(acc, rows, free);
     for (uint32_t i = p; i < end; i++) sums[i] = acc[i - p];
+}
+
+// func(data * scale + bias) of rows p..end in `out`, or data itself where nothing is to be computed.
+static const float *activate(const dev_exec *x, const dev_kernels *k, uint32_t p, uint32_t end, float *out, dev_scratch *s)
+{
+    const isa_act func = (isa_act)x->insn->attr[0];
+    const size_t free = x->ap[0].free, n = (end - p) * free;
+    const bool plain = x->operand[2].space == ISA_IMM && dev_imm_f32(&x->operand[2]) == 1;     // x * 1 is x
+    const float *a = rows_in(k, &x->ap[1], p, end, s->rows[0]);
+    const column scale = plain ? (column){ .scalar = true } : column_of(x, 2, p, end, free, s->rows[1]);
+    const column bias = column_of(x, 3, p, end, free, s->rows[3]);
+    if (!plain) {
+        apply(k, ISA_ALU_MULTIPLY, false, out, a, scale, n);
+        a = out;
+    }
+    if (dev_has(x, 3)) {
+        apply(k, ISA_ALU_ADD, false, out, a, bias, n);
+        a = out;
+    }
+    if (func != ISA_ACT_COPY) {
+        k->act[func](out, a, n);
+        a = out;
+    }
+    return a;
 }
 
 static void activation_rows(void *context, uint32_t from, uint32_t to, dev_scratch *s)
 {
-    const dev_exec *x = context;
+    const rows_job *j = context;
+    const dev_exec *x = j->x;
     const dev_kernels *k = x->loaded->fast->kernels;
-    const isa_act func = (isa_act)x->insn->attr[0];
     const bool sums = x->insn->attr[1] != ISA_REDUCE_IDLE;
     const uint64_t free = x->ap[0].free;
-    const bool plain = x->operand[2].space == ISA_IMM && dev_imm_f32(&x->operand[2]) == 1;     // x * 1 is x
-    for (uint32_t p = from, step = sums ? DEV_FOLD_ROWS : together(free), end; p < to; p = end) {
+    const uint32_t step = together(free) < DEV_FOLD_ROWS || !sums ? together(free) : DEV_FOLD_ROWS;
+    const float *rows[DEV_FOLD_ROWS] = { 0 };
+    for (uint32_t p = from, group = from, end; p < to; p = end) {
         end = group_end(p, step, to);
-        const size_t n = (end - p) * free;
-        const float *a = rows_in(k, &x->ap[1], p, end, s->rows[0]);
-        float *out = s->rows[2];
-        if (!plain) {
-            apply(k, ISA_ALU_MULTIPLY, false, out, a, column_of(x, 2, p, end, free, s->rows[1]), n);
-            a = out;
-        }
-        if (dev_has(x, 3)) {
-            apply(k, ISA_ALU_ADD, false, out, a, column_of(x, 3, p, end, free, s->rows[1]), n);
-            a = out;
-        }
-        if (func != ISA_ACT_COPY) {
-            k->act[func](out, a, n);
-            a = out;
-        }
-        if (sums) sum_rows(x, k, p, end, a, free);
-        rows_out(x, k, &x->ap[0], p, end, a);
+        float *out = target(j, p, end, s->rows[2] + (sums ? (p - group) * free : 0));
+        const float *a = activate(x, k, p, end, out, s);
+        if (sums && a != out) a = memcpy(out, a, (end - p) * free * sizeof *out);   // the next row overwrites the buffer
+        for (uint32_t i = p; sums && i < end; i++) rows[i - group] = a + (i - p) * free;
+        finish(j, k, p, end, a);
+        if (!sums || (end - group < DEV_FOLD_ROWS && end < to)) continue;
+        sum_rows(x, k, group, end, rows, free);
+        group = end;
     }
 }
 
@@ -289,7 +352,9 @@ bool dev_fast_activation(dev_exec *x)
     const dev_kernels *k = x->loaded->fast->kernels;
     if ((func != ISA_ACT_COPY && !k->act[func]) || x->insn->attr[1] == ISA_REDUCE_LOAD_REDUCE || x->ap[0].free == 0)
         return false;
-    dev_over_partitions(x, x->ap[0].partitions, x->ap[0].free * x->ap[0].partitions / 3, activation_rows, x);
+    const bool computes = func != ISA_ACT_COPY;
+    rows_job j = { x, computes && may_write_directly(x, 1, (const int[]){ 1 }) };
+    dev_over_partitions(x, x->ap[0].partitions, x->ap[0].free * x->ap[0].partitions / 3, activation_rows, &j);
     if (!dev_has(x, 4)) return true;
     for (uint32_t p = 0; p < x->ap[0].partitions; p++)
         dev_store_f32(x, &x->ap[4], p, &x->core->act_sum[x->ap[0].start_partition + p]);
