@@ -45,6 +45,45 @@ static void show_program(const compile_options *o, const char *pass, const isa_p
     glia_strbuf_fini(&text);
 }
 
+enum { HAZARD_INSTANCES = 400000 };     // seconds of checking; a decode step of an 8B model has 345,000
+
+// Instructions of the program with its calls expanded: calls go to higher numbers only.
+static uint64_t instances(const isa_program *p)
+{
+    uint64_t total = 0;
+    for (uint32_t c = 0; c < p->core_count; c++) {
+        const isa_core *core = &p->cores[c];
+        uint64_t *size = glia_alloc((core->functions.count + 1) * sizeof *size);
+        for (uint32_t f = core->functions.count; f-- > 0;) {
+            const isa_function *fn = core->functions.items[f];
+            size[f] = fn->insns.count;
+            for (uint32_t k = 0; k < fn->insns.count; k++)
+                if (fn->insns.items[k].op == ISA_call) size[f] += size[isa_operand_of(fn, &fn->insns.items[k], 0)->offset];
+        }
+        total += core->functions.count ? size[0] : 0;
+        glia_free(size);
+    }
+    return total;
+}
+
+// The checker shares nothing with `sync`: a dependency that it cannot see enforced is a bug of ours, and the program is
+// not given out.
+static glia_status check_hazards(isa_program *p)
+{
+    isa_hazard_report r = { 0 };
+    if (instances(p) > HAZARD_INSTANCES) {
+        VEC_PUSH(&p->assumptions) = "dependencies between lanes were not judged at compile time, the program being large; 'glia neff verify' does it";
+        return GLIA_OK;
+    }
+    TRY(isa_check_hazards(p, false, &r));
+    glia_status s = GLIA_OK;
+    if (r.violated > 0)
+        s = GLIA_FAIL(INTERNAL, "'%s': %llu dependencies are not enforced; the first: %s: %s\nhint: this is a bug of glia's compiler; please report it",
+                      p->name, (unsigned long long)r.violated, r.items.items[0].what, r.items.items[0].why);
+    isa_hazard_report_fini(&r);
+    return s;
+}
+
 static glia_status run_backend(lower_module *lm, const compile_options *o)
 {
     TRY(lower_run(lm));
@@ -54,7 +93,8 @@ static glia_status run_backend(lower_module *lm, const compile_options *o)
     show_program(o, "emit", lm->program);
     TRY(sync_run(lm->program));
     show_program(o, "sync", lm->program);
-    return isa_verify(lm->program, lm->chip);
+    TRY(isa_verify(lm->program, lm->chip));
+    return check_hazards(lm->program);
 }
 
 glia_status compile_module(ir_module *m, const compile_options *o, isa_program **out)
