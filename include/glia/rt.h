@@ -77,6 +77,13 @@ GLIA_API NRT_STATUS glia_rt_memory_of(uint32_t vnc, glia_rt_memory *memory);
 GLIA_API const char *glia_rt_memory_title(int category);        // "Model Code"; NULL past the last
 GLIA_API const char *glia_rt_memory_key(int category);          // "model_code"
 GLIA_API char *glia_rt_memory_table(uint32_t vnc);              // as libnrt logs it; NULL on failure
+// Whether a NEFF and its tensors would fit on an empty logical core of `lnc` physical cores (0: the chip's default; a
+// NEFF's own must agree), by the ledger that nrt_load and nrt_tensor_allocate go by. Nothing is loaded, and no runtime
+// need be open. `name` is what the table calls it; `tensor_bytes` come on top of the tensors that the NEFF names;
+// `neff_bytes` NULL: they alone. RESOURCE, with the table and the smallest change, when it would not fit. `memory` is
+// what it would take, microcode included.
+GLIA_API NRT_STATUS glia_rt_would_fit(const char *instance, int lnc, const char *name, const void *neff_bytes,
+                                      size_t size, uint64_t tensor_bytes, glia_rt_memory *memory);
 
 // ---- models and counters -------------------------------------------------------------------------------------------
 

@@ -126,18 +126,44 @@ NRT_STATUS glia_rt_timing_write_trace(const glia_rt_timing *timing, const char *
 
 _Static_assert((int)GLIA_RT_MEMORY_CATEGORIES == (int)RT_MEMORY_COUNT, "the public header knows every category");
 
+static void need_memory(rt_call *c, const glia_rt_memory *memory)
+{
+    rt_call_need(c, memory, "memory");
+    if (rt_call_ok(c) && memory->size < sizeof memory->size)
+        rt_call_fail(c, NRT_INVALID, "'memory.size' is %zu; set it to sizeof(glia_rt_memory)", memory->size);
+}
+
+static void give_memory(const rt_usage *u, glia_rt_memory *memory)
+{
+    glia_rt_memory found = { .size = memory->size, .total = u->total, .peak = u->peak, .limit = u->limit };
+    memcpy(found.bytes, u->bytes, sizeof found.bytes);
+    memcpy(memory, &found, memory->size < sizeof found ? memory->size : sizeof found);
+}
+
+NRT_STATUS glia_rt_would_fit(const char *instance, int lnc, const char *name, const void *neff_bytes, size_t size,
+                             uint64_t tensor_bytes, glia_rt_memory *memory)
+{
+    AUTO_VALUE(rt_call) c = rt_call_begin_anywhere(__func__);
+    const hw_instance *found = NULL;
+    rt_usage usage;
+    rt_call_need(&c, instance, "instance");
+    rt_call_need(&c, name, "name");
+    need_memory(&c, memory);
+    if (rt_call_ok(&c)) rt_call_end(&c, hw_instance_find(instance, &found));
+    if (rt_call_ok(&c))
+        rt_call_end(&c, rt_would_fit(found, lnc, name, (glia_span){ neff_bytes, size }, tensor_bytes, &usage));
+    if (rt_call_ok(&c)) give_memory(&usage, memory);
+    return c.result;
+}
+
 NRT_STATUS glia_rt_memory_of(uint32_t vnc, glia_rt_memory *memory)
 {
     AUTO_VALUE(rt_call) c = rt_call_begin(__func__);
-    rt_call_need(&c, memory, "memory");
+    need_memory(&c, memory);
     rt_call_core(&c, vnc, NRT_INVALID);
-    if (rt_call_ok(&c) && memory->size < sizeof memory->size)
-        rt_call_fail(&c, NRT_INVALID, "'memory.size' is %zu; set it to sizeof(glia_rt_memory)", memory->size);
     if (!rt_call_ok(&c)) return c.result;
     const rt_usage u = rt_memory_usage(rt_runtime_memory(c.runtime), vnc);
-    glia_rt_memory found = {.size = memory->size, .total = u.total, .peak = u.peak, .limit = u.limit};
-    memcpy(found.bytes, u.bytes, sizeof found.bytes);
-    memcpy(memory, &found, memory->size < sizeof found ? memory->size : sizeof found);
+    give_memory(&u, memory);
     return c.result;
 }
 

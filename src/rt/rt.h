@@ -94,6 +94,11 @@ uint64_t rt_model_executions(const rt_model *m);
 // The control trace of the last execution that succeeded: a copy for the caller, glia_free.
 int64_t *rt_model_trips(rt_model *m, uint32_t *count);
 
+// Whether an empty core has room for a NEFF (`neff.data` NULL: none), its tensors and `tensor_bytes` more. `out` is what
+// the core would hold then. EXHAUSTED with the table and the change that would help.
+GLIA_MUST_USE glia_status rt_would_fit(const hw_instance *instance, int lnc, const char *name, glia_span neff,
+                                       uint64_t tensor_bytes, rt_usage *out);
+
 // ---- time ----------------------------------------------------------------------------------------------------------
 
 // Simulates once per (NEFF, options, trace); later calls borrow the same result, which lives as long as the runtime.

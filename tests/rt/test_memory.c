@@ -25,6 +25,26 @@ TEST(memory, categories_have_the_vendors_names_and_order)
     EXPECT_EQ_STR(glia_rt_memory_key(3), "shared_scratchpad");
 }
 
+TEST(memory, whether_it_fits_is_asked_of_the_same_ledger)
+{
+    glia_rt_memory m = { .size = sizeof m };
+    EXPECT_NRT(glia_rt_would_fit("trn2.3xlarge", 2, "a model", NULL, 0, 20ull << 30, &m), NRT_SUCCESS);
+    EXPECT_EQ_INT(m.total, (20ull << 30) + 2 * MICROCODE);
+    EXPECT_EQ_INT(m.bytes[2], 20ull << 30);
+    EXPECT_EQ_INT(m.limit, STACK);
+    EXPECT_NRT(glia_rt_would_fit("trn2.3xlarge", 2, "a model", NULL, 0, 24ull << 30, &m), NRT_RESOURCE);
+    EXPECT_SAYS("'a model' needs 24.000GB of device memory");
+    EXPECT_SAYS("hint: a core of trn3-ultraserver-gen1 has room for 35.821GB");
+    // 70 billion weights of two bytes: more than trn1.2xlarge has, which a larger instance of the same chip would hold.
+    EXPECT_NRT(glia_rt_would_fit("trn1.2xlarge", 0, "a large model", NULL, 0, 140000000000ull, &m), NRT_RESOURCE);
+    EXPECT_SAYS("split it over at least 9 cores, which is more than the 2 of trn1.2xlarge");
+    EXPECT_SAYS("have room");
+    EXPECT_NRT(glia_rt_would_fit("trn2.3xlarge", 3, "a model", NULL, 0, 1, &m), NRT_INVALID);
+    EXPECT_SAYS("logical core size 3; 'trn2' has 1 to 2");
+    EXPECT_NRT(glia_rt_would_fit("trn9", 0, "a model", NULL, 0, 1, &m), NRT_INVALID);
+    EXPECT_NRT(glia_rt_would_fit("trn2.3xlarge", 0, "a model", "no NEFF", 7, 0, &m), NRT_INVALID);
+}
+
 TEST(memory, sizes_are_printed_with_three_decimals)
 {
     static const struct { uint64_t bytes; const char *text; } cases[] = { { 0, "0.000B" }, { 1023, "1023.000B" },
