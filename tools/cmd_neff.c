@@ -214,16 +214,6 @@ static void json_hazards(glia_json_writer *w, const isa_program *p, const isa_ha
     glia_json_end_array(w);
 }
 
-static void text_place(glia_strbuf *out, const isa_program *p, isa_place at)
-{
-    const isa_function *f = p->cores[at.core].functions.items[at.function];
-    const isa_origin *origin = &p->origins.items[f->insns.items[at.insn].origin];
-    glia_putf(out, "    core %u, '%s' %u: ", at.core, f->name, at.insn);
-    isa_print_insn(out, p, f, at.insn);
-    if (*origin->op || *origin->where) glia_putf(out, "   of %s at %s", origin->op, origin->where);
-    glia_put(out, "\n");
-}
-
 static void text_hazards(glia_strbuf *out, const isa_program *p, const isa_hazard_report *r, const char *path)
 {
     glia_putf(out, "'%s': the rules of %s hold; of its dependencies between lanes %llu are proved, %llu assumed, %llu violated\n", path,
@@ -231,8 +221,6 @@ static void text_hazards(glia_strbuf *out, const isa_program *p, const isa_hazar
     for (uint32_t k = 0; k < r->items.count && k < SHOWN_HAZARDS; k++) {
         const isa_hazard *h = &r->items.items[k];
         glia_putf(out, "  %s: %s of %s: %s\n", verdicts[h->verdict], hazard_kinds[h->kind], h->what, h->why);
-        text_place(out, p, h->first);
-        text_place(out, p, h->second);
     }
     if (r->items.count > SHOWN_HAZARDS) glia_putf(out, "  and %u more; --json tells all\n", r->items.count - SHOWN_HAZARDS);
 }

@@ -13,13 +13,21 @@ bool tool_is_neff(glia_span bytes)
     return bytes.size >= 16 && !memcmp(bytes.data + 8, size, sizeof size);
 }
 
-static glia_status read_program(const char *path, tool_program *p)
+static bool is_text(glia_span bytes)
 {
     static const char first[] = "glia-asm";
-    if (!tool_is_neff(p->map.bytes) && p->map.bytes.size > sizeof first && !memcmp(p->map.bytes.data, first, sizeof first - 1)) {
-        p->text = true;
-        return neff_parse(p->map.bytes, path, &p->program, &p->meta);
-    }
+    return bytes.size > sizeof first && !memcmp(bytes.data, first, sizeof first - 1);
+}
+
+bool tool_is_program(glia_span bytes)
+{
+    return tool_is_neff(bytes) || is_text(bytes);
+}
+
+static glia_status read_program(const char *path, tool_program *p)
+{
+    p->text = is_text(p->map.bytes);
+    if (p->text) return neff_parse(p->map.bytes, path, &p->program, &p->meta);
     return neff_decode(p->map.bytes, path, &p->program, &p->meta);
 }
 

@@ -16,6 +16,7 @@ typedef struct tool_program {
 GLIA_MUST_USE glia_status tool_program_open(const char *path, tool_program *out);
 void tool_program_fini(tool_program *p);
 bool tool_is_neff(glia_span bytes);     // by its header, ours or a vendor's
+bool tool_is_program(glia_span bytes);  // a NEFF, or assembly text
 
 // Static counts over cores and functions.
 typedef struct tool_counts {
