@@ -34,7 +34,7 @@ glia_status tool_compiler_options(const tool_compiler_values *v, const hw_chip *
     int cast, type;
     *out = compile_options_default(chip);
     ENSURE(v->lnc == 0 || (v->lnc > 0 && v->lnc < 100 && hw_lnc_is_legal(chip, (int)v->lnc)), USAGE,
-           "'--lnc' is %lld; a logical core of '%s' has 1 to %d physical cores, and 0 is its default of %d",
+           "'--lnc' is %lld; a logical core of '%s' has at most %d physical cores, and 0 is its default of %d",
            (long long)v->lnc, chip->target, (int)hw_int(chip->lnc_max), (int)hw_int(chip->lnc_default));
     ENSURE(find_word(casts, COUNT_OF(casts), v->auto_cast, &cast), USAGE,
            "'--auto-cast' is '%s'; it must be none, matmult (matmul is the same) or all", v->auto_cast);

@@ -5,13 +5,14 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/strbuf.h"
 
 struct tool_npy_writer {
-    char *path, *temporary;
+    char *path, *temporary; // temporary: NULL for what is no regular file, which is written through
     FILE *file;             // NULL once finished
     uint64_t left;          // bytes
 };
@@ -55,11 +56,12 @@ glia_status tool_npy_create(const char *path, num_dtype dtype, int rank, const i
     size_t bytes = (size_t)num_size(dtype);
     for (int d = 0; d < rank; d++) TRY(glia_mul_size(bytes, (size_t)dims[d], &bytes));
     AUTO_VALUE(glia_strbuf) name = { 0 };
+    struct stat st;
     glia_putf(&name, "%s.%ld.tmp", path, (long)getpid());
     w->path = glia_strdup(path);
-    w->temporary = glia_strbuf_take(&name);
+    if (stat(path, &st) != 0 || S_ISREG(st.st_mode)) w->temporary = glia_strbuf_take(&name);
     w->left = bytes;
-    w->file = fopen(w->temporary, "wb");
+    w->file = fopen(w->temporary ? w->temporary : path, "wb");
     ENSURE(w->file, IO, "'%s': cannot be written: %s", path, strerror(errno));
     AUTO_VALUE(glia_strbuf) header = { 0 };
     put_header(dtype, rank, dims, &header);
@@ -81,9 +83,9 @@ glia_status tool_npy_finish(tool_npy_writer *w)
 {
     ENSURE(w->left == 0, INVALID, "'%s': the array lacks its last %llu bytes", w->path, (unsigned long long)w->left);
     const bool closed = fclose(TAKE(w->file)) == 0;
-    const bool moved = closed && rename(w->temporary, w->path) == 0;
+    const bool moved = closed && (!w->temporary || rename(w->temporary, w->path) == 0);
     const int reason = errno;
-    if (!moved) (void)unlink(w->temporary);
+    if (!moved && w->temporary) (void)unlink(w->temporary);
     ENSURE(moved, IO, "'%s': writing: %s", w->path, strerror(reason));
     return GLIA_OK;
 }
@@ -93,7 +95,7 @@ void tool_npy_writer_destroy(tool_npy_writer *w)
     if (!w) return;
     if (w->file) {
         (void)fclose(w->file);
-        (void)unlink(w->temporary);
+        if (w->temporary) (void)unlink(w->temporary);
     }
     glia_free(w->path);
     glia_free(w->temporary);

@@ -3,11 +3,16 @@
 """The command line as it is promised: each verb, the named fields of its JSON, files that come back byte for byte, and
 what it says of bad input. Python's standard library alone.
 
+What depends on nothing but the rows and written text is in golden.py.
+
 usage: cli.py GLIA"""
 import array
+import hashlib
 import json
 import math
+import os
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -18,8 +23,9 @@ DATA = pathlib.Path(__file__).resolve().parent / "data"
 failures = []
 
 
-def glia(*args, code=0):
-    done = subprocess.run([GLIA, *map(str, args)], capture_output=True, text=True, check=False)
+def glia(*args, code=0, env=None):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("GLIA_", "NEURON_"))}
+    done = subprocess.run([GLIA, *map(str, args)], capture_output=True, text=True, check=False, env={**clean, **(env or {})})
     if done.returncode != code:
         failures.append(f"glia {' '.join(map(str, args))}: exit {done.returncode}, want {code}: {done.stderr[:300]}")
     return done
@@ -84,6 +90,8 @@ def main(folder):
     save_npy(folder / "b.npy", (256, 512), w)
     d = document("run", neff, "--input", folder / "a.npy", "--input", folder / "b.npy", "--output-dir", folder / "out", schema="glia.run/1")
     has(d, "outputs", "time")
+    check(isinstance(d["time"], float) and 1e-6 < d["time"] < 1e-2, f"run: time is {d['time']}, should be seconds on the chip")
+    seconds = d["time"]
     for name in ("name", "shape", "dtype", "file"):
         check(name in d["outputs"][0], f"run: outputs[0] lacks {name}")
     got = load_npy(pathlib.Path(d["outputs"][0]["file"]))
@@ -94,7 +102,12 @@ def main(folder):
     check(load_npy(folder / "out2" / "output.0.npy") == got, "run: inputs by name differ")
 
     d = document("time", neff, schema="glia.time/1")
-    has(d, "total_time", "engines", "dma", "critical_path", "assumptions")
+    has(d, "total_time", "engines", "dma", "critical_path", "assumptions", "hbm_bytes")
+    check(d["total_time"] == seconds, f"time: {d['total_time']} s, run said {seconds} s")
+    check(len(d["engines"]) == 5 and d["critical_path"] and d["assumptions"], "time: an empty engines, critical_path or assumptions")
+    check(document("time", layer, "--auto-cast", "matmult", schema="glia.time/1")["sha256"] == d["sha256"], "time: HLO text is another program than its NEFF")
+    check(document("time", neff, "--no-launch", schema="glia.time/1")["total_time"] < seconds, "time: --no-launch changes nothing")
+    check(document("time", neff, "--sharers", "4", schema="glia.time/1")["total_time"] >= seconds, "time: four sharers are faster")
     slower = document("time", neff, "--set", "dma_sustained_bps=1e9", schema="glia.time/1")
     check(slower["total_time"] > d["total_time"], "time: slower DMA is not slower")
     calibration = folder / "calibration.json"
@@ -109,13 +122,38 @@ def main(folder):
     bytes_read = 2 * 7.5e9      # weights of an 8B model in bf16, the embedding's rows aside
     check(d["total_time"] > bytes_read / (2.9e12 / 4), "time: faster than the HBM stack can read the weights")
 
-    glia("neff", "disasm", neff, "-o", text)
-    glia("neff", "asm", text, "-o", again)
+    small = folder / "config.json"
+    small.write_text(json.dumps({**json.loads((DATA / "llama-3-8b.json").read_text()), "num_hidden_layers": 2, "vocab_size": 1024, "hidden_size": 512,
+                                 "intermediate_size": 1024, "num_attention_heads": 8, "num_key_value_heads": 2, "bos_token_id": 1, "eos_token_id": 2}))
+    by_flag = document("time", "--config", small, "--context", "256", schema="glia.time/1")
+    for again_as in (small, folder):
+        check(document("time", again_as, "--context", "256", schema="glia.time/1")["total_time"] == by_flag["total_time"], f"time {again_as}: not as --config")
+    prefill = document("time", small, "--phase", "prefill", "--tokens", "128", "--context", "256", schema="glia.time/1")
+    check(prefill["hardware_flops"] > 50 * by_flag["hardware_flops"], "time: a prefill of 128 tokens has not the work of many decode steps")
+    fp32 = document("time", small, "--dtype", "fp32", "--context", "256", "--lnc", "1", schema="glia.time/1")
+    check(fp32["hbm_bytes"]["tensors"] > 1.8 * by_flag["hbm_bytes"]["tensors"] and fp32["lnc"] == 1, "time: --dtype fp32 or --lnc 1 changes nothing")
+
+    for part, words in (("disasm", (neff, "-o", text)), ("asm", (text, "-o", again))):
+        d = document("neff", part, *words, schema=f"glia.neff.{part}/1")
+        has(d, "output", "sha256", "bytes")
+    check(document("neff", "disasm", neff, schema="glia.neff.disasm/1")["text"] == text.read_text(), "neff disasm --json: another text")
+    check(glia("neff", "disasm", neff).stdout == text.read_text(), "neff disasm: prints another text")
     check(neff.read_bytes() == again.read_bytes(), "neff asm: not the same bytes")
     d = document("neff", "verify", again, schema="glia.neff.verify/1")
     check(d["hazards"]["violated"] == 0 and d["hazards"]["proved"] > 0, f"neff verify: {d['hazards']}")
     d = document("neff", "show", neff, schema="glia.neff.show/1")
     has(d, "instructions", "tensors", "cores")
+    check(d["sha256"] == hashlib.sha256(neff.read_bytes()).hexdigest(), "neff show: another sha256")
+    check({t["name"]: t["kind"] for t in d["tensors"]} == {"x": "input", "w": "weight", "output.0": "output"}, f"neff show: {d['tensors']}")
+    check([t["layout"] != "row-major" for t in d["tensors"] if t["name"] == "w"] == [True], "neff show: w has no layout")
+    unwaited = folder / "unwaited.s"
+    unwaited.write_text(re.sub(r" wait\([^)]*\)", "", text.read_text()))
+    found = json.loads(glia("neff", "verify", unwaited, "--json", code=1).stdout)
+    check(found["hazards"]["violated"] > 0 and found["findings"][0]["first"]["where"].endswith("layer.hlo.txt:6"), "neff verify: no wait, no finding")
+    broken = folder / "broken.s"
+    broken.write_text(text.read_text().replace("bf16(0+128, 0, 1:512)", "bf16(0+128, 0, 1:511)", 1))
+    found = json.loads(glia("neff", "verify", broken, "--json", code=1).stdout)
+    check(found["rules"] is False and "layer.hlo.txt" in found["reason"], f"neff verify of a broken rule: {found}")
     check(d["classes"]["soft"] == 0 and d["instructions"]["matmul"] > 0, "neff show: counts")
 
     d = document("hw", "show", "trn2.48xlarge", schema="glia.hw/1")
@@ -124,6 +162,27 @@ def main(folder):
     check("trn2.48xlarge" in glia("hw", "list").stdout, "hw list")
     d = document("doctor", schema="glia.doctor/1")
     check(all(c["result"] != "fail" for c in d["checks"]), f"doctor: {d}")
+    check({"cpu", "threads", "memory", "cache", "runtime", "self test", "python"} == {c["check"] for c in d["checks"]}, f"doctor: {d}")
+
+    # Through the cache: the second compile is a hit with the same bytes, and --no-cache makes them again.
+    cache = {"NEURON_COMPILE_CACHE_URL": str(folder / "cache")}
+    told = [json.loads(glia("compile", layer, "-o", folder / f"{k}.neff", *flag, "--json", env=cache).stdout)
+            for k, flag in enumerate(([], [], ["--no-cache"], ["--lnc", "1"], ["--auto-cast", "all"]))]
+    check([t["cached"] for t in told] == [False, True, False, False, False], f"compile: cached {[t['cached'] for t in told]}")
+    check(len({t["sha256"] for t in told[:3]}) == 1 and len({t["sha256"] for t in told}) == 3, "compile: sha256 of cached, made again, LNC 1, all")
+    check(told[0]["sha256"] == hashlib.sha256((folder / "0.neff").read_bytes()).hexdigest(), "compile: another sha256")
+    check(told[3]["lnc"] == 1 and told[0]["lnc"] == 2, "compile: --lnc")
+    by_variable = json.loads(glia("compile", layer, "-o", folder / "v.neff", "--json", env={**cache, "GLIA_LNC": "1"}).stdout)
+    check(by_variable["sha256"] == told[3]["sha256"], "compile: GLIA_LNC=1 is not --lnc 1")
+    passes = json.loads(glia("compile", layer, "-o", folder / "p.neff", "--print-after", "simplify", "--json").stdout)["passes"]
+    check([p["pass"] for p in passes] == ["simplify"] and "dot(" in passes[0]["text"], f"compile: --print-after simplify --json: {passes}")
+
+    # Random inputs are decided by the seed alone.
+    outs = [load_npy(pathlib.Path(document("run", neff, "--random", seed, "-o", folder / f"r{k}", schema="glia.run/1")["outputs"][0]["file"]))
+            for k, seed in enumerate(("7", "7", "8"))]
+    check(outs[0] == outs[1] != outs[2] and max(outs[0]) > 1, "run: --random")
+    scalar = json.loads(glia("run", neff, "--random", "7", "-o", folder / "scalar", "--json", env={"GLIA_CPU": "scalar"}).stdout)
+    check(load_npy(pathlib.Path(scalar["outputs"][0]["file"])) == outs[0], "run: plain C has other bits than this host's kernels")
 
     for verb in ("generate", "eval", "compile", "run", "time", "neff", "hw", "doctor"):
         check("--help" in glia(verb, "--help").stdout, f"{verb} --help")
@@ -146,7 +205,7 @@ def main(folder):
     refuses(2, ["'w'", "--random"], "run", neff, "--input", folder / "a.npy")
     refuses(3, ["f32[256,512]", "f32[128,256]", "'w'"], "run", neff, "--input", folder / "a.npy", "--input", folder / "a.npy")
     refuses(3, ["trn1", "trn2"], "run", neff, "--random", "1", "--instance", "trn1.2xlarge")
-    refuses(6, ["weights", "hint:", "MiB"], "time", "--config", DATA / "llama-3-70b.json", "--instance", "trn1.2xlarge")
+    refuses(6, ["132.045GB", "16.000GB", "Tensors", "hint:", "trn1.32xlarge"], "time", "--config", DATA / "llama-3-70b.json", "--instance", "trn1.2xlarge")
     refuses(4, ["'--batch' is 4"], "time", "--config", DATA / "llama-3-8b.json", "--batch", "4")
     refuses(5, ["'no_such_field'"], "time", neff, "--set", "no_such_field=1")
     refuses(5, ["/proc/no/layer.neff"], "compile", layer, "-o", "/proc/no/layer.neff")
