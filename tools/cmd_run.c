@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `glia run`: executes a NEFF (or HLO text, compiled first) on a simulated core, through the public nrt_* functions as
+// `glia run`: executes a NEFF (or what becomes one first: HLO text, assembly text) on a simulated core, through the public nrt_* functions as
 // a program written for AWS's libnrt would. Inputs and outputs are .npy files, plain row-major.
 #include <errno.h>
 #include <stdlib.h>
@@ -34,7 +34,8 @@ typedef struct running {
     const run_options *o;
     const char *path;
     glia_map map;
-    tool_compiled compiled;
+    tool_compiled compiled;         // from HLO text
+    glia_strbuf assembled;          // from assembly text
     glia_span bytes;                // of the NEFF
     isa_program *program;
     const hw_instance *instance;
@@ -63,6 +64,7 @@ static void running_fini(running *r)
     if (r->open) serve_device_close();
     isa_program_destroy(r->program);
     tool_compiled_fini(&r->compiled);
+    glia_strbuf_fini(&r->assembled);
     glia_map_fini(&r->map);
 }
 
@@ -82,13 +84,23 @@ static glia_status compile_text(running *r)
     return GLIA_OK;
 }
 
+static glia_status assemble_text(running *r)
+{
+    AUTO(isa_program) program = NULL;
+    neff_meta meta;
+    TRY(neff_parse(r->bytes, r->path, &program, &meta));
+    TRY(neff_encode(program, &meta, &r->assembled));
+    r->bytes = glia_strbuf_span(&r->assembled);
+    return GLIA_OK;
+}
+
 static glia_status find_program(running *r)
 {
     neff_meta meta;
     if (r->o->instance) TRY(tool_find_instance(r->o->instance, &r->instance));
     TRY(glia_map_open(r->path, &r->map));
     r->bytes = r->map.bytes;
-    if (!tool_is_neff(r->bytes)) TRY(compile_text(r));
+    if (!tool_is_neff(r->bytes)) TRY(tool_is_program(r->bytes) ? assemble_text(r) : compile_text(r));
     TRY(neff_decode(r->bytes, r->path, &r->program, &meta));
     if (!r->instance) TRY(hw_instance_for_target(r->program->target, &r->instance));
     ENSURE(!strcmp(r->instance->chip->target, r->program->target), INVALID, "'%s' was compiled for %s; '%s' has %s\nhint: compile it again with --target %s",
@@ -389,7 +401,7 @@ static glia_status run_all(running *r)
 
 static glia_status run(tool *t, const void *values)
 {
-    ENSURE(t->inputs.count == 1, USAGE, "'glia run' takes one NEFF or HLO text, not %u files\nhint: glia run layer.neff --input a.npy", t->inputs.count);
+    ENSURE(t->inputs.count == 1, USAGE, "'glia run' takes one file (a NEFF, its text, or HLO text), not %u\nhint: glia run layer.neff --input a.npy", t->inputs.count);
     running r = { .t = t, .o = values, .path = t->inputs.items[0] };
     glia_status s = run_all(&r);
     running_fini(&r);

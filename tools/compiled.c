@@ -102,7 +102,7 @@ static glia_status check_form(glia_span text, const char *path)
     static const struct { const char *begin; size_t size; const char *what; } others[] = {
         { "ML\xefR", 4, "MLIR bytecode" }, { "module ", 7, "MLIR text" }, { "module{", 7, "MLIR text" },
         { "#loc", 4, "MLIR text" },        { "GGUF", 4, "a GGUF model" }, { "\x93NUMPY", 6, "an .npy array" },
-        { "\x7f" "ELF", 4, "an ELF file" }, { "{", 1, "JSON" },
+        { "\x7f" "ELF", 4, "an ELF file" }, { "{", 1, "JSON" },          { "glia-asm", 8, "assembly text of a program" },
     };
     for (size_t i = 0; i < COUNT_OF(others); i++)
         ENSURE(text.size < others[i].size || memcmp(text.data, others[i].begin, others[i].size) != 0, UNSUPPORTED,

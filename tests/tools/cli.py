@@ -177,6 +177,12 @@ def main(folder):
     passes = json.loads(glia("compile", layer, "-o", folder / "p.neff", "--print-after", "simplify", "--json").stdout)["passes"]
     check([p["pass"] for p in passes] == ["simplify"] and "dot(" in passes[0]["text"], f"compile: --print-after simplify --json: {passes}")
 
+    # A program written by hand: y = exp(x).
+    save_npy(folder / "e.npy", (128, 64), [k / 8192 for k in range(128 * 64)])
+    d = document("run", DATA / "tiny.s", "--input", folder / "e.npy", "-o", folder / "tiny", schema="glia.run/1")
+    got = load_npy(pathlib.Path(d["outputs"][0]["file"]))
+    check(d["outputs"][0]["name"] == "y" and all(math.isclose(v, math.exp(k / 8192), rel_tol=1e-6) for k, v in enumerate(got)), "run tiny.s: wrong values")
+
     # Random inputs are decided by the seed alone.
     outs = [load_npy(pathlib.Path(document("run", neff, "--random", seed, "-o", folder / f"r{k}", schema="glia.run/1")["outputs"][0]["file"]))
             for k, seed in enumerate(("7", "7", "8"))]
