@@ -231,7 +231,8 @@ static void step(walker *w, uint32_t function, uint32_t at, const binding *binds
         binding b;
         if (!access_record(w, f, i, k, binds, &r, &b)) continue;
         r.lane = (uint8_t)lane;
-        if (r.o->space == ISA_HBM && w->floor) need(&n, ISA_POOL, w->floor);
+        // What POOL issues after its own barrier comes after it anyway.
+        if (r.o->space == ISA_HBM && w->floor && i->engine != ISA_POOL) need(&n, ISA_POOL, w->floor);
         r.write = (a & ISA_WRITE) != 0;
         records[count] = r;
         where[count++] = b;

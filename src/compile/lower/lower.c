@@ -414,7 +414,8 @@ static glia_status lower_computation(lower_module *m, const ir_computation *c, b
         if (needed[c->insts.items[k]->id]) s = lower_inst(&l, c->insts.items[k]);
     if (!s) s = lower_flush(&l);
     if (!s) s = lower_results(&l, d, early);
-    if (!s && m->core_count == 2 && (l.shared.count > 0 || l.barriers > 0)) lower_barrier(&l);
+    // The end of the program is a barrier by itself.
+    if (!s && m->core_count == 2 && !is_entry && (l.shared.count > 0 || l.barriers > 0)) lower_barrier(&l);
     VEC_FREE(&l.memos);
     VEC_FREE(&l.pending);
     VEC_FREE(&l.registers);
