@@ -158,9 +158,9 @@ TEST(npy, no_cut_and_no_flipped_bit_leads_outside_the_file)
         file.data[bit / 8] ^= (char)(1 << bit % 8);
         AUTO_STATUS s = tool_npy_open(put_file(file.data, file.size), &n);
         if (!s) {
-            volatile uint8_t sum = 0;       // every byte is read, for the sanitizers
-            for (size_t k = 0; k < n.data.size; k++) sum ^= n.data.data[k];
-            EXPECT(n.data.size <= file.size);
+            AUTO_VALUE(glia_strbuf) copy = { 0 };       // every byte is read, for the sanitizers
+            glia_put_bytes(&copy, n.data.data, n.data.size);
+            EXPECT(copy.size <= file.size);
             tool_npy_fini(&n);
         }
         file.data[bit / 8] ^= (char)(1 << bit % 8);
