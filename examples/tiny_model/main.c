@@ -15,7 +15,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "usage: tiny_model FILE [SEED]\n");
         return 2;
     }
-    AUTO_VALUE(glia_strbuf) file = { 0 };
+    AUTO_VALUE(glia_strbuf) file = {0};
     tiny_model_write(argc > 2 ? strtoull(argv[2], NULL, 10) : 1, &file);
     AUTO_STATUS failed = glia_file_write_atomic(argv[1], glia_strbuf_span(&file));
     if (!failed) return 0;

@@ -9,16 +9,19 @@
 #include "glia/rt.h"
 
 // What a program above sees of an NRT_STATUS. What is not here is INTERNAL: glia calls the runtime by its rules.
-static const struct { NRT_STATUS status; glia_code code; } codes[] = {
-    { NRT_INVALID,                      GLIA_CODE_INVALID },
-    { NRT_RESOURCE,                     GLIA_CODE_EXHAUSTED },
-    { NRT_LOAD_NOT_ENOUGH_NC,           GLIA_CODE_EXHAUSTED },
-    { NRT_TIMEOUT,                      GLIA_CODE_HANG },
-    { NRT_UNSUPPORTED_NEFF_VERSION,     GLIA_CODE_UNSUPPORTED },
-    { NRT_EXEC_BAD_INPUT,               GLIA_CODE_FAULT },
-    { NRT_EXEC_COMPLETED_WITH_NUM_ERR,  GLIA_CODE_FAULT },
-    { NRT_EXEC_COMPLETED_WITH_ERR,      GLIA_CODE_FAULT },
-    { NRT_EXEC_OOB,                     GLIA_CODE_FAULT },
+static const struct {
+    NRT_STATUS status;
+    glia_code code;
+} codes[] = {
+    {NRT_INVALID, GLIA_CODE_INVALID},
+    {NRT_RESOURCE, GLIA_CODE_EXHAUSTED},
+    {NRT_LOAD_NOT_ENOUGH_NC, GLIA_CODE_EXHAUSTED},
+    {NRT_TIMEOUT, GLIA_CODE_HANG},
+    {NRT_UNSUPPORTED_NEFF_VERSION, GLIA_CODE_UNSUPPORTED},
+    {NRT_EXEC_BAD_INPUT, GLIA_CODE_FAULT},
+    {NRT_EXEC_COMPLETED_WITH_NUM_ERR, GLIA_CODE_FAULT},
+    {NRT_EXEC_COMPLETED_WITH_ERR, GLIA_CODE_FAULT},
+    {NRT_EXEC_OOB, GLIA_CODE_FAULT},
 };
 
 glia_status serve_nrt_status(NRT_STATUS status, const char *file, int line, const char *doing, ...)

@@ -2,7 +2,8 @@
 // The device: one simulated instance, opened for this process through the public nrt_* functions.
 //
 // nrt_init learns of the instance and of the size of a logical core from the environment, as AWS's libnrt does, so
-// opening sets those variables first. One device is open at a time. What an nrt_* function answers becomes a status here.
+// opening sets those variables first. One device is open at a time. What an nrt_* function answers becomes a status
+// here.
 #ifndef GLIA_SERVE_DEVICE_H
 #define GLIA_SERVE_DEVICE_H
 

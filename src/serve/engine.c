@@ -7,7 +7,7 @@
 
 serve_engine_options serve_engine_options_default(void)
 {
-    return (serve_engine_options){ .dtype = NUM_BF16, .buckets = { 128, 512, 2048 }, .bucket_count = 3 };
+    return (serve_engine_options){.dtype = NUM_BF16, .buckets = {128, 512, 2048}, .bucket_count = 3};
 }
 
 int serve_bucket_for(const serve_engine_options *o, int tokens)
@@ -20,7 +20,8 @@ int serve_bucket_for(const serve_engine_options *o, int tokens)
     return bucket;
 }
 
-// ---- making ----------------------------------------------------------------------------------------------------------
+// ---- making
+// ----------------------------------------------------------------------------------------------------------
 
 static glia_status check_options(serve_engine_options *o, const model_config *c)
 {
@@ -29,7 +30,8 @@ static glia_status check_options(serve_engine_options *o, const model_config *c)
     if (!o->context) o->context = c->context_length < SERVE_DEFAULT_CONTEXT ? c->context_length : SERVE_DEFAULT_CONTEXT;
     ENSURE(o->context >= 1 && o->context <= c->context_length, INVALID,
            "'%s': a context of %d tokens; the model was trained for 1 to %d\nhint: pass --context %d", o->model,
-           o->context, c->context_length, c->context_length < SERVE_DEFAULT_CONTEXT ? c->context_length : SERVE_DEFAULT_CONTEXT);
+           o->context, c->context_length,
+           c->context_length < SERVE_DEFAULT_CONTEXT ? c->context_length : SERVE_DEFAULT_CONTEXT);
     ENSURE(o->bucket_count >= 1 && o->bucket_count <= SERVE_MAX_BUCKETS, INVALID,
            "%d prefill buckets; there must be 1 to %d", o->bucket_count, SERVE_MAX_BUCKETS);
     for (int i = 0; i < o->bucket_count; i++)
@@ -47,19 +49,21 @@ static glia_status check_fit(const serve_engine *e)
     const model_config *c = &e->config;
     const uint64_t element = (uint64_t)num_size(o->dtype);
     const uint64_t weights = model_config_parameters(c) * element;
-    const uint64_t cache = 2 * element * (uint64_t)c->n_layers * (uint64_t)c->n_kv_heads * (uint64_t)c->head_dim *
-                           (uint64_t)o->context;
+    const uint64_t cache =
+        2 * element * (uint64_t)c->n_layers * (uint64_t)c->n_kv_heads * (uint64_t)c->head_dim * (uint64_t)o->context;
     hw_core core;
     TRY(hw_core_of(o->instance->chip, o->lnc, &core));
     const uint64_t room = core.hbm_bytes - core.microcode_bytes;
     ENSURE(weights + cache <= room, EXHAUSTED,
            "'%s': weights of %.2f GiB and a KV cache of %.2f GiB in %s do not fit a logical core of '%s' at LNC %d, "
-           "which has %.2f GiB\nhint: %s", o->model, (double)weights / GIB, (double)cache / GIB,
-           num_dtype_get(o->dtype)->name, o->instance->name, o->lnc, (double)room / GIB,
-           o->dtype == NUM_F32 && (weights + cache) / 2 <= room ? "pass --dtype bf16" :
-           weights <= room ? "pass a smaller --context" :
-           o->lnc < (int)hw_int(o->instance->chip->lnc_max) ? "pass a larger --lnc" :
-           "pass an --instance whose cores have more memory, or a smaller model");
+           "which has %.2f GiB\nhint: %s",
+           o->model, (double)weights / GIB, (double)cache / GIB, num_dtype_get(o->dtype)->name, o->instance->name,
+           o->lnc, (double)room / GIB,
+           o->dtype == NUM_F32 && (weights + cache) / 2 <= room ? "pass --dtype bf16"
+           : weights <= room                                    ? "pass a smaller --context"
+           : o->lnc < (int)hw_int(o->instance->chip->lnc_max)
+               ? "pass a larger --lnc"
+               : "pass an --instance whose cores have more memory, or a smaller model");
     return GLIA_OK;
 }
 
@@ -88,7 +92,8 @@ glia_status serve_engine_create(const serve_engine_options *o, serve_engine **ou
 void serve_engine_destroy(serve_engine *e)
 {
     if (!e) return;
-    for (uint32_t i = 0; i < e->loaded.count; i++) serve_loaded_fini(&e->loaded.items[i]);
+    for (uint32_t i = 0; i < e->loaded.count; i++)
+        serve_loaded_fini(&e->loaded.items[i]);
     VEC_FREE(&e->loaded);
     serve_shared_fini(e);
     model_tokenizer_destroy(e->tokenizer);
@@ -119,22 +124,30 @@ glia_status serve_engine_tokenizer(serve_engine *e, const model_tokenizer **out)
 
 static model_graph_options prefill_graph(const serve_engine *e, int tokens, model_logits logits)
 {
-    return (model_graph_options){ .phase = MODEL_PREFILL, .tokens = serve_bucket_for(&e->options, tokens),
-                                  .context = e->options.context, .dtype = e->options.dtype, .logits = logits,
-                                  .omit = e->options.omit };
+    return (model_graph_options){.phase = MODEL_PREFILL,
+                                 .tokens = serve_bucket_for(&e->options, tokens),
+                                 .context = e->options.context,
+                                 .dtype = e->options.dtype,
+                                 .logits = logits,
+                                 .omit = e->options.omit};
 }
 
 static model_graph_options decode_graph(const serve_engine *e)
 {
-    return (model_graph_options){ .phase = MODEL_DECODE, .tokens = 1, .context = e->options.context,
-                                  .dtype = e->options.dtype, .logits = MODEL_LOGITS_LAST, .omit = e->options.omit };
+    return (model_graph_options){.phase = MODEL_DECODE,
+                                 .tokens = 1,
+                                 .context = e->options.context,
+                                 .dtype = e->options.dtype,
+                                 .logits = MODEL_LOGITS_LAST,
+                                 .omit = e->options.omit};
 }
 
 static glia_status check_ids(const serve_engine *e, const int32_t *ids, int count)
 {
     for (int i = 0; i < count; i++)
         ENSURE(ids[i] >= 0 && ids[i] < e->config.vocab, INVALID,
-               "token %d of %d is id %d; the model's vocabulary has ids 0 to %d", i, count, ids[i], e->config.vocab - 1);
+               "token %d of %d is id %d; the model's vocabulary has ids 0 to %d", i, count, ids[i],
+               e->config.vocab - 1);
     return GLIA_OK;
 }
 
@@ -143,8 +156,9 @@ static glia_status check_count(const serve_engine *e, int count)
     ENSURE(count >= 1, INVALID, "a sequence of %d tokens; it must have one at least", count);
     ENSURE(count <= e->options.context, INVALID,
            "a prompt of %d tokens; the context is %d and the largest prefill bucket %d\n"
-           "hint: pass --context %d or more (the model was trained for %d), or a shorter prompt", count,
-           e->options.context, serve_bucket_for(&e->options, e->options.context), count, e->config.context_length);
+           "hint: pass --context %d or more (the model was trained for %d), or a shorter prompt",
+           count, e->options.context, serve_bucket_for(&e->options, e->options.context), count,
+           e->config.context_length);
     return GLIA_OK;
 }
 
@@ -177,7 +191,8 @@ glia_status serve_engine_prefill(serve_engine *e, const int32_t *ids, int count,
     e->length = 0;
     TRY(execute(e, l, logits == MODEL_LOGITS_ALL ? first - 1 : 0));
     e->length = e->prefilled = first;
-    while (e->length < count && logits == MODEL_LOGITS_LAST) TRY(serve_engine_decode(e, ids[e->length]));
+    while (e->length < count && logits == MODEL_LOGITS_LAST)
+        TRY(serve_engine_decode(e, ids[e->length]));
     return GLIA_OK;
 }
 
@@ -248,9 +263,11 @@ glia_status serve_engine_logits(serve_engine *e, float *out)
 glia_status serve_engine_logits_at(serve_engine *e, int row, float *out)
 {
     ENSURE(e->last >= 0 && e->loaded.items[e->last].program->graph->options.logits == MODEL_LOGITS_ALL && row >= 0 &&
-           row < e->prefilled, INVALID,
+               row < e->prefilled,
+           INVALID,
            "logits of token %d are read; those of every token are there after a prefill that asked for them, "
-           "which has %d", row, e->prefilled);
+           "which has %d",
+           row, e->prefilled);
     return read_row(e, row, out);
 }
 

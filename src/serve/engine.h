@@ -20,7 +20,7 @@ enum { SERVE_MAX_BUCKETS = 16, SERVE_DEFAULT_CONTEXT = 2048 };
 
 // What takes long tells how far it is. `total` 0: unknown.
 typedef struct serve_progress {
-    void (*report)(void *context, const char *what, uint64_t done, uint64_t total);     // NULL: nobody listens
+    void (*report)(void *context, const char *what, uint64_t done, uint64_t total); // NULL: nobody listens
     void *context;
 } serve_progress;
 
@@ -33,8 +33,8 @@ typedef struct serve_engine_options {
     int context;                    // tokens of the KV cache; 0: SERVE_DEFAULT_CONTEXT, or the model's if that is less
     int buckets[SERVE_MAX_BUCKETS]; // ascending prefill sizes
     int bucket_count;
-    const char *cache_root;         // of the compile cache; NULL: none
-    unsigned omit;                  // of model_graph_options, for tests
+    const char *cache_root; // of the compile cache; NULL: none
+    unsigned omit;          // of model_graph_options, for tests
     serve_progress progress;
 } serve_engine_options;
 // bf16, the default buckets 128, 512 and 2048; `model` and `instance` are left to the caller.
@@ -45,19 +45,19 @@ typedef struct serve_engine serve_engine;
 // Errors: those of the checkpoint; INVALID for a context past the model's, with both; EXHAUSTED when the weights and
 // the cache cannot fit a logical core of the instance, with both sizes.
 GLIA_MUST_USE glia_status serve_engine_create(const serve_engine_options *o, serve_engine **out);
-void serve_engine_destroy(serve_engine *e);     // before the device is closed; NULL is fine
+void serve_engine_destroy(serve_engine *e); // before the device is closed; NULL is fine
 DEFINE_CLEANUP(serve_engine, serve_engine_destroy)
 
 const model_config *serve_engine_config(const serve_engine *e);
-const serve_engine_options *serve_engine_options_of(const serve_engine *e);     // as completed: context, lnc, buckets
+const serve_engine_options *serve_engine_options_of(const serve_engine *e); // as completed: context, lnc, buckets
 // UNSUPPORTED when the checkpoint has none that this build reads; says why.
 GLIA_MUST_USE glia_status serve_engine_tokenizer(serve_engine *e, const model_tokenizer **out);
 
 // The smallest bucket that holds `tokens`; the largest there is when none does. Buckets never exceed the context.
 int serve_bucket_for(const serve_engine_options *o, int tokens);
 
-// What a sequence of `tokens` tokens will need, compiled and loaded; for MODEL_LOGITS_LAST also run once, so that nothing
-// that happens once is part of a measured time. Ends the sequence that there was.
+// What a sequence of `tokens` tokens will need, compiled and loaded; for MODEL_LOGITS_LAST also run once, so that
+// nothing that happens once is part of a measured time. Ends the sequence that there was.
 GLIA_MUST_USE glia_status serve_engine_prepare(serve_engine *e, int tokens, model_logits logits);
 
 // Begins a sequence. The first bucket's worth of `ids` goes through the prefill NEFF, what is left is decoded token by
@@ -67,7 +67,7 @@ GLIA_MUST_USE glia_status serve_engine_prepare(serve_engine *e, int tokens, mode
 GLIA_MUST_USE glia_status serve_engine_prefill(serve_engine *e, const int32_t *ids, int count, model_logits logits);
 // Adds one token at the end. INVALID when the context is full.
 GLIA_MUST_USE glia_status serve_engine_decode(serve_engine *e, int32_t id);
-int serve_engine_length(const serve_engine *e);         // tokens of the sequence so far
+int serve_engine_length(const serve_engine *e); // tokens of the sequence so far
 // Copies the logits [vocab] of the token that came last.
 GLIA_MUST_USE glia_status serve_engine_logits(serve_engine *e, float *out);
 // Copies those of prefilled token `row`, after a prefill with MODEL_LOGITS_ALL and before any other step.
@@ -79,6 +79,6 @@ const serve_program *serve_engine_program_at(const serve_engine *e, int index);
 // That which prefills `tokens` tokens, or decodes; NULL when it is not loaded.
 const serve_program *serve_engine_prefill_program(const serve_engine *e, int tokens, model_logits logits);
 const serve_program *serve_engine_decode_program(const serve_engine *e);
-double serve_engine_weight_seconds(const serve_engine *e);      // host time of loading the weights
+double serve_engine_weight_seconds(const serve_engine *e); // host time of loading the weights
 
 #endif

@@ -41,7 +41,7 @@ typedef struct loop {
     serve_generation *g;
     serve_sampler *sampler;
     model_decoder decoder;
-    float *logits;          // [vocab]
+    float *logits; // [vocab]
 } loop;
 
 static bool is_eos(const model_config *c, int32_t id)
@@ -55,7 +55,8 @@ static bool tell(loop *l, int32_t id, size_t from)
 {
     if (!l->with->on_token) return true;
     const glia_strbuf *text = &l->g->text;
-    const glia_span fresh = { text->size > from ? (const uint8_t *)text->data + from : (const uint8_t *)"", text->size - from };
+    const glia_span fresh = {text->size > from ? (const uint8_t *)text->data + from : (const uint8_t *)"",
+                             text->size - from};
     return l->with->on_token(l->with->context, id, fresh);
 }
 
@@ -77,10 +78,14 @@ static glia_status take(loop *l, int32_t id, bool *more)
     TRY(model_decoder_push(&l->decoder, id, &l->g->text));
     VEC_PUSH(&l->g->ids) = id;
     const bool wanted = tell(l, id, before);
-    if ((int)l->g->ids.count >= l->with->max_tokens) l->g->stop = SERVE_STOP_MAX_TOKENS;
-    else if (serve_engine_length(l->engine) >= serve_engine_options_of(l->engine)->context) l->g->stop = SERVE_STOP_CONTEXT;
-    else if (!wanted) l->g->stop = SERVE_STOP_CALLER;
-    else *more = true;
+    if ((int)l->g->ids.count >= l->with->max_tokens)
+        l->g->stop = SERVE_STOP_MAX_TOKENS;
+    else if (serve_engine_length(l->engine) >= serve_engine_options_of(l->engine)->context)
+        l->g->stop = SERVE_STOP_CONTEXT;
+    else if (!wanted)
+        l->g->stop = SERVE_STOP_CALLER;
+    else
+        *more = true;
     return GLIA_OK;
 }
 
@@ -107,7 +112,7 @@ static glia_status run(loop *l)
     l->g->tpot_seconds = steps ? (last - first) / steps : NAN;
     const size_t before = l->g->text.size;
     model_decoder_flush(&l->decoder, &l->g->text);
-    if (l->g->text.size > before) (void)tell(l, -1, before);    // nothing is left to stop
+    if (l->g->text.size > before) (void)tell(l, -1, before); // nothing is left to stop
     return GLIA_OK;
 }
 
@@ -121,11 +126,12 @@ static glia_status generate(serve_engine *e, const serve_generate_options *o, se
     TRY(serve_engine_tokenizer(e, &t));
     TRY(serve_engine_prepare(e, count, MODEL_LOGITS_LAST));
     out->bucket = serve_bucket_for(serve_engine_options_of(e), count);
-    loop l = { e, o, out, sampler, model_decoder_of(t), glia_alloc(glia_array_bytes((size_t)vocab, sizeof(float))) };
+    loop l = {e, o, out, sampler, model_decoder_of(t), glia_alloc(glia_array_bytes((size_t)vocab, sizeof(float)))};
     // The prompt goes through the decoder too, so that the first token is joined to it as in one text.
-    AUTO_VALUE(glia_strbuf) prompt_text = { 0 };
+    AUTO_VALUE(glia_strbuf) prompt_text = {0};
     glia_status s = GLIA_OK;
-    for (int i = 0; i < count && !s; i++) s = model_decoder_push(&l.decoder, out->prompt.items[i], &prompt_text);
+    for (int i = 0; i < count && !s; i++)
+        s = model_decoder_push(&l.decoder, out->prompt.items[i], &prompt_text);
     if (!s) s = run(&l);
     glia_free(l.logits);
     return s;
@@ -134,8 +140,9 @@ static glia_status generate(serve_engine *e, const serve_generate_options *o, se
 glia_status serve_generate(serve_engine *e, const model_ids *prompt, const serve_generate_options *o,
                            serve_generation *out)
 {
-    serve_generation g = { .tpot_seconds = NAN };
-    for (uint32_t i = 0; i < prompt->count; i++) VEC_PUSH(&g.prompt) = prompt->items[i];
+    serve_generation g = {.tpot_seconds = NAN};
+    for (uint32_t i = 0; i < prompt->count; i++)
+        VEC_PUSH(&g.prompt) = prompt->items[i];
     glia_status s = generate(e, o, &g);
     if (s) {
         serve_generation_fini(&g);

@@ -12,35 +12,35 @@
 
 // Why it ended. Rows: what --json says.
 #define SERVE_STOPS(ROW)                                                                                               \
-    ROW(EOS,        "eos",        "the model ended the text")                                                          \
+    ROW(EOS, "eos", "the model ended the text")                                                                        \
     ROW(MAX_TOKENS, "max_tokens", "as many tokens as were asked for")                                                  \
-    ROW(CONTEXT,    "context",    "the context is full")                                                               \
-    ROW(CALLER,     "caller",     "the listener asked for no more")
+    ROW(CONTEXT, "context", "the context is full")                                                                     \
+    ROW(CALLER, "caller", "the listener asked for no more")
 typedef enum serve_stop {
 #define SERVE_STOP_ENUMERATOR(symbol, name, text) SERVE_STOP_##symbol,
     SERVE_STOPS(SERVE_STOP_ENUMERATOR)
 #undef SERVE_STOP_ENUMERATOR
-    SERVE_STOP_COUNT
+        SERVE_STOP_COUNT
 } serve_stop;
 const char *serve_stop_name(serve_stop stop);
 
 typedef struct serve_generate_options {
     serve_sampling sampling;
-    int max_tokens;         // >= 1
-    bool ignore_eos;        // an end token is a token like others
+    int max_tokens;  // >= 1
+    bool ignore_eos; // an end token is a token like others
     // Each token, with the bytes that it completes (maybe none); `id` -1: bytes that were left at the end. False: stop.
     bool (*on_token)(void *context, int32_t id, glia_span text);
     void *context;
 } serve_generate_options;
 
 typedef struct serve_generation {
-    model_ids prompt;       // with what the tokenizer put before it
-    model_ids ids;          // generated, the end token not among them
-    glia_strbuf text;       // of `ids`
+    model_ids prompt; // with what the tokenizer put before it
+    model_ids ids;    // generated, the end token not among them
+    glia_strbuf text; // of `ids`
     serve_stop stop;
     double ttft_seconds;
-    double tpot_seconds;    // NaN when no second token was computed
-    int bucket;             // that the prompt was padded to
+    double tpot_seconds; // NaN when no second token was computed
+    int bucket;          // that the prompt was padded to
 } serve_generation;
 void serve_generation_fini(serve_generation *g);
 

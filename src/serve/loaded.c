@@ -13,7 +13,7 @@ static void report(const serve_engine *e, const char *what, uint64_t done, uint6
 
 void serve_loaded_fini(serve_loaded *l)
 {
-    if (l->model) (void)nrt_unload(l->model);       // NRT_SUCCESS for a model that is loaded
+    if (l->model) (void)nrt_unload(l->model); // NRT_SUCCESS for a model that is loaded
     nrt_destroy_tensor_set(&l->inputs);
     nrt_destroy_tensor_set(&l->outputs);
     nrt_tensor_free(&l->tokens);
@@ -21,7 +21,7 @@ void serve_loaded_fini(serve_loaded *l)
     nrt_tensor_free(&l->length);
     nrt_tensor_free(&l->logits);
     serve_program_destroy(l->program);
-    *l = (serve_loaded){ 0 };
+    *l = (serve_loaded){0};
 }
 
 static bool same_graph(const model_graph_options *a, const model_graph_options *b)
@@ -66,7 +66,7 @@ static glia_status allocate_shared(serve_engine *e, const model_graph *g)
         if (!is_shared(p)) continue;
         nrt_tensor_t *tensor = NULL;
         TRY(allocate(e, p->name, p->size_bytes, &tensor));
-        VEC_PUSH(&e->tensors) = (serve_shared){ glia_strdup(p->name), p->size_bytes, tensor };
+        VEC_PUSH(&e->tensors) = (serve_shared){glia_strdup(p->name), p->size_bytes, tensor};
     }
     return GLIA_OK;
 }
@@ -98,7 +98,8 @@ static glia_status allocate_and_fill(serve_engine *e, const model_graph *g)
     TRY(allocate_shared(e, g));
     size_t largest = 0;
     for (int i = 0; i < g->param_count; i++)
-        if (model_param_is_static(&g->params[i]) && g->params[i].size_bytes > largest) largest = g->params[i].size_bytes;
+        if (model_param_is_static(&g->params[i]) && g->params[i].size_bytes > largest)
+            largest = g->params[i].size_bytes;
     AUTO(glia_pool) pool = glia_pool_create(0);
     void *buffer = glia_alloc(largest);
     glia_status s = fill_all(e, g, pool, buffer);
@@ -120,7 +121,7 @@ static glia_status load_weights(serve_engine *e, const model_graph *g)
     if (e->tensors.count) return GLIA_OK;
     const double begin = glia_host_seconds();
     glia_status s = allocate_and_fill(e, g);
-    if (s) serve_shared_fini(e);        // whole or not at all
+    if (s) serve_shared_fini(e); // whole or not at all
     e->weight_seconds = glia_host_seconds() - begin;
     return s;
 }
@@ -130,8 +131,9 @@ static glia_status load_weights(serve_engine *e, const model_graph *g)
 // A parameter that belongs to one program.
 static glia_status own_tensor(serve_engine *e, serve_loaded *l, const model_graph_param *p, nrt_tensor_t **out)
 {
-    nrt_tensor_t **place = p->role == MODEL_PARAM_TOKENS ? &l->tokens :
-                           p->role == MODEL_PARAM_POSITION ? &l->position : &l->length;
+    nrt_tensor_t **place = p->role == MODEL_PARAM_TOKENS     ? &l->tokens
+                           : p->role == MODEL_PARAM_POSITION ? &l->position
+                                                             : &l->length;
     BUG_ON(*place);
     TRY(allocate(e, p->name, p->size_bytes, place));
     *out = *place;
@@ -158,11 +160,11 @@ static glia_status bind(serve_engine *e, serve_loaded *l)
 static glia_status load(serve_engine *e, const model_graph_options *graph, serve_loaded *l)
 {
     const serve_engine_options *o = &e->options;
-    const serve_program_spec spec = { .config = &e->config, .graph = *graph, .chip = o->instance->chip, .lnc = o->lnc,
-                                      .cache_root = o->cache_root };
+    const serve_program_spec spec = {
+        .config = &e->config, .graph = *graph, .chip = o->instance->chip, .lnc = o->lnc, .cache_root = o->cache_root};
     report(e, "compiling", 0, 0);
     TRY(serve_program_create(&spec, &l->program));
-    AUTO_VALUE(glia_strbuf) name = { 0 };
+    AUTO_VALUE(glia_strbuf) name = {0};
     serve_program_name(l->program, &name);
     const size_t n = name.size < sizeof l->name - 1 ? name.size : sizeof l->name - 1;
     memcpy(l->name, name.data, n);
@@ -177,7 +179,7 @@ glia_status serve_loaded_get(serve_engine *e, const model_graph_options *graph, 
 {
     *out = serve_loaded_find(e, graph);
     if (*out) return GLIA_OK;
-    serve_loaded l = { 0 };
+    serve_loaded l = {0};
     glia_status s = load(e, graph, &l);
     if (s) {
         serve_loaded_fini(&l);

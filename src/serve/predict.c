@@ -17,7 +17,7 @@ void serve_prediction_fini(serve_prediction *p)
 
 static void assume(serve_prediction *p, const char *phase, const char *key, const char *text, double share)
 {
-    VEC_PUSH(&p->assumptions) = (serve_assumption){ phase, glia_strdup(key), glia_strdup(text ? text : ""), share };
+    VEC_PUSH(&p->assumptions) = (serve_assumption){phase, glia_strdup(key), glia_strdup(text ? text : ""), share};
 }
 
 // ---- what the model itself computes --------------------------------------------------------------------------------
@@ -50,7 +50,8 @@ static double model_flops(const model_config *c, int first, int tokens)
     double flops = 2.0 * c->vocab * c->d_model;
     flops += 2.0 * tokens * (matrix_elements(c, true) * c->n_layers + matrix_elements(c, false));
     for (int t = first; t < first + tokens; t++)
-        for (int layer = 0; layer < c->n_layers; layer++) flops += attention_flops(c, layer, t);
+        for (int layer = 0; layer < c->n_layers; layer++)
+            flops += attention_flops(c, layer, t);
     return flops;
 }
 
@@ -66,7 +67,7 @@ static double peak_of(const serve_program *p, const hw_core *core)
 static double link_bytes(const serve_program *p)
 {
     const model_graph *g = p->graph;
-    double bytes = (double)g->config.vocab * 4;     // one row of logits, read back
+    double bytes = (double)g->config.vocab * 4; // one row of logits, read back
     for (int i = 0; i < g->param_count; i++) {
         const model_param_role role = g->params[i].role;
         if (role == MODEL_PARAM_TOKENS || role == MODEL_PARAM_POSITION || role == MODEL_PARAM_LENGTH)
@@ -85,8 +86,8 @@ static glia_status time_phase(const serve_program *p, uint32_t sharers, double o
     TRY(hw_core_of(p->chip, p->lnc, &core));
     TRY(sim_run(p->program, p->chip, &options, timing));
     const double total = (double)sim_total(*timing).ps * PS;
-    *out = (serve_phase){ .launch_seconds = sim_metric(*timing, "launch_time"),
-                          .device_seconds = sim_metric(*timing, "device_time") };
+    *out = (serve_phase){.launch_seconds = sim_metric(*timing, "launch_time"),
+                         .device_seconds = sim_metric(*timing, "device_time")};
     out->host_link_seconds = link_bytes(p) * on_chip / hw_value(p->chip->host_link_bps);
     out->seconds = total + out->host_link_seconds;
     out->hbm_bytes = sim_metric(*timing, "hbm_read_bytes") + sim_metric(*timing, "hbm_write_bytes");
@@ -106,10 +107,11 @@ static void gather_assumptions(serve_prediction *p, const char *phase, const ser
     uint32_t count;
     const sim_assumption *of = sim_assumptions(timing, &count);
     const double scale = (double)sim_total(timing).ps * PS / times->seconds;
-    for (uint32_t i = 0; i < count; i++) assume(p, phase, of[i].key, of[i].text, of[i].share * scale);
+    for (uint32_t i = 0; i < count; i++)
+        assume(p, phase, of[i].key, of[i].text, of[i].share * scale);
     const hw_fact link = program->chip->host_link_bps;
     if (link.provenance != HW_ASSUMED && link.provenance != HW_SET) return;
-    AUTO_VALUE(glia_strbuf) text = { 0 };
+    AUTO_VALUE(glia_strbuf) text = {0};
     glia_put(&text, "token ids and logits between host memory and the chip: ");
     hw_fact_print(link, &text);
     if (link.note) glia_putf(&text, " (%s)", link.note);
@@ -175,7 +177,7 @@ glia_status serve_predict(const serve_program *prefill, const serve_program *dec
     BUG_ON(prefill->chip != decode->chip || prefill->lnc != decode->lnc || prompt_tokens < 1);
     ENSURE(decode->chip == instance->chip, INVALID, "programs for '%s' are timed on '%s', which is '%s'",
            decode->chip->target, instance->name, instance->chip->target);
-    serve_prediction p = { .instance = instance, .lnc = decode->lnc, .prompt_tokens = prompt_tokens };
+    serve_prediction p = {.instance = instance, .lnc = decode->lnc, .prompt_tokens = prompt_tokens};
     glia_status s = predict(prefill, decode, &p);
     if (s) {
         serve_prediction_fini(&p);
@@ -191,9 +193,15 @@ glia_status serve_predict_for(const model_config *config, const serve_engine_opt
     AUTO(serve_program) prefill = NULL;
     AUTO(serve_program) decode = NULL;
     serve_program_spec spec = {
-        .config = config, .chip = instance->chip, .lnc = lnc, .cache_root = options->cache_root,
-        .graph = { .phase = MODEL_PREFILL, .tokens = serve_bucket_for(options, prompt_tokens),
-                   .context = options->context, .dtype = options->dtype, .logits = MODEL_LOGITS_LAST },
+        .config = config,
+        .chip = instance->chip,
+        .lnc = lnc,
+        .cache_root = options->cache_root,
+        .graph = {.phase = MODEL_PREFILL,
+                  .tokens = serve_bucket_for(options, prompt_tokens),
+                  .context = options->context,
+                  .dtype = options->dtype,
+                  .logits = MODEL_LOGITS_LAST},
     };
     TRY(serve_program_create(&spec, &prefill));
     spec.graph.phase = MODEL_DECODE;

@@ -15,35 +15,35 @@
 #include "serve/engine.h"
 
 typedef struct serve_phase {
-    double seconds;         // with launch, ids and read-back
-    double device_seconds;  // of it on the chip
+    double seconds;        // with launch, ids and read-back
+    double device_seconds; // of it on the chip
     double launch_seconds;
-    double host_link_seconds;       // ids and logits
-    double flops;           // the model's own
-    double hbm_bytes;       // moved by the program
+    double host_link_seconds; // ids and logits
+    double flops;             // the model's own
+    double hbm_bytes;         // moved by the program
     double mfu, mbu;
 } serve_phase;
 
 typedef struct serve_assumption {
-    const char *phase;      // "prefill", "decode", "cost"; static
+    const char *phase; // "prefill", "decode", "cost"; static
     char *key, *text;
-    double share;           // of the phase's time, 0..1; of the result, for cost
+    double share; // of the phase's time, 0..1; of the result, for cost
 } serve_assumption;
 
 typedef struct serve_prediction {
     const hw_instance *instance;
     int lnc;
-    double ttft_seconds, tpot_seconds;      // one replica, its HBM stack to itself
-    serve_phase prefill, decode;            // one step of each
+    double ttft_seconds, tpot_seconds; // one replica, its HBM stack to itself
+    serve_phase prefill, decode;       // one step of each
     int prompt_tokens, bucket;
-    int decode_steps;       // within TTFT: prompt tokens past the bucket
-    int64_t logical_cores;  // of the instance
-    int sharers;            // replicas on one HBM stack when all cores are filled
+    int decode_steps;      // within TTFT: prompt tokens past the bucket
+    int64_t logical_cores; // of the instance
+    int sharers;           // replicas on one HBM stack when all cores are filled
     double tpot_filled_seconds;
     const hw_price *price;
-    double usd_one_core;            // per million tokens: one replica, paying its core's share of the instance
-    double usd_one_core_alone;      // the same replica, paying the whole instance
-    double usd_filled;              // a replica on each logical core, paying the whole instance
+    double usd_one_core;       // per million tokens: one replica, paying its core's share of the instance
+    double usd_one_core_alone; // the same replica, paying the whole instance
+    double usd_filled;         // a replica on each logical core, paying the whole instance
     VEC(serve_assumption) assumptions;
 } serve_prediction;
 void serve_prediction_fini(serve_prediction *p);

@@ -23,12 +23,12 @@ static glia_status compile_into(void *context, glia_strbuf *out)
 {
     const compile_job *job = context;
     AUTO(isa_program) program = NULL;
-    AUTO_VALUE(glia_strbuf) flags = { 0 };
-    AUTO_VALUE(glia_strbuf) source = { 0 };
+    AUTO_VALUE(glia_strbuf) flags = {0};
+    AUTO_VALUE(glia_strbuf) source = {0};
     compile_flags(job->options, &flags);
     source_of(job->p, &source);
     TRY(compile_module(job->p->graph->module, job->options, &program));
-    const neff_meta meta = { "glia " GLIA_VERSION, glia_strbuf_str(&flags), glia_strbuf_str(&source) };
+    const neff_meta meta = {"glia " GLIA_VERSION, glia_strbuf_str(&flags), glia_strbuf_str(&source)};
     return neff_encode(program, &meta, out);
 }
 
@@ -36,7 +36,7 @@ static glia_status make_bytes(serve_program *p, const serve_program_spec *spec)
 {
     compile_options options = compile_options_default(spec->chip);
     options.lnc = spec->lnc;
-    compile_job job = { p, &options };
+    compile_job job = {p, &options};
     if (!spec->cache_root) {
         TRY(compile_into(&job, &p->made));
         p->bytes = glia_strbuf_span(&p->made);
@@ -80,16 +80,20 @@ void serve_program_destroy(serve_program *p)
 void serve_program_name(const serve_program *p, glia_strbuf *out)
 {
     const model_graph_options *o = &p->graph->options;
-    if (o->phase == MODEL_DECODE) glia_put(out, "decode");
-    else glia_putf(out, "prefill %d", o->tokens);
+    if (o->phase == MODEL_DECODE)
+        glia_put(out, "decode");
+    else
+        glia_putf(out, "prefill %d", o->tokens);
 }
 
 void serve_program_count(const serve_program *p, uint64_t out[ISA_OP_COUNT])
 {
-    for (int op = 0; op < ISA_OP_COUNT; op++) out[op] = 0;
+    for (int op = 0; op < ISA_OP_COUNT; op++)
+        out[op] = 0;
     for (uint32_t c = 0; c < p->program->core_count; c++)
         for (uint32_t f = 0; f < p->program->cores[c].functions.count; f++) {
             const isa_function *function = p->program->cores[c].functions.items[f];
-            for (uint32_t i = 0; i < function->insns.count; i++) out[function->insns.items[i].op]++;
+            for (uint32_t i = 0; i < function->insns.count; i++)
+                out[function->insns.items[i].op]++;
         }
 }

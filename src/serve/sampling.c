@@ -12,9 +12,9 @@ struct serve_sampler {
     serve_sampling with;
     int vocab;
     glia_rng rng;
-    int32_t *heap;          // [vocab] ids
-    double *kept;           // [vocab] cumulative weights of the tokens popped so far, not normalised
-    int32_t *kept_ids;      // [vocab]
+    int32_t *heap;     // [vocab] ids
+    double *kept;      // [vocab] cumulative weights of the tokens popped so far, not normalised
+    int32_t *kept_ids; // [vocab]
 };
 
 glia_status serve_sampler_create(const serve_sampling *s, int vocab, serve_sampler **out)
@@ -27,7 +27,7 @@ glia_status serve_sampler_create(const serve_sampling *s, int vocab, serve_sampl
     ENSURE(s->top_p > 0 && s->top_p <= 1, INVALID, "'top_p' is %g; it must be above 0 and at most 1 (all tokens)",
            s->top_p);
     serve_sampler *made = glia_alloc(sizeof *made);
-    *made = (serve_sampler){ .with = *s, .vocab = vocab, .rng = glia_rng_of(s->seed) };
+    *made = (serve_sampler){.with = *s, .vocab = vocab, .rng = glia_rng_of(s->seed)};
     if (s->temperature > 0) {
         made->heap = glia_alloc(glia_array_bytes((size_t)vocab, sizeof *made->heap));
         made->kept = glia_alloc(glia_array_bytes((size_t)vocab, sizeof *made->kept));
@@ -52,7 +52,8 @@ glia_status serve_argmax(const float *logits, int vocab, int32_t *out)
     for (int32_t id = 0; id < vocab; id++) {
         ENSURE(!isnan(logits[id]), INVALID,
                "logit %d of %d is NaN; the model computed it from what it was given\n"
-               "hint: try --dtype fp32, and check the checkpoint", id, vocab);
+               "hint: try --dtype fp32, and check the checkpoint",
+               id, vocab);
         if (logits[id] > logits[best]) best = id;
     }
     ENSURE(isfinite(logits[best]), INVALID, "the largest logit is %g, of token %d; no distribution follows from it",
@@ -81,8 +82,10 @@ static void sift_down(int32_t *heap, int count, int at, const float *logits)
 
 static void heap_make(int32_t *heap, int count, const float *logits)
 {
-    for (int i = 0; i < count; i++) heap[i] = i;
-    for (int i = count / 2; i-- > 0;) sift_down(heap, count, i, logits);
+    for (int i = 0; i < count; i++)
+        heap[i] = i;
+    for (int i = count / 2; i-- > 0;)
+        sift_down(heap, count, i, logits);
 }
 
 static int32_t heap_pop(int32_t *heap, int *count, const float *logits)
@@ -106,7 +109,8 @@ static double weight_of(const serve_sampler *s, float logit, float largest)
 static double total_weight(const serve_sampler *s, const float *logits, float largest)
 {
     double total = 0;
-    for (int id = 0; id < s->vocab; id++) total += weight_of(s, logits[id], largest);
+    for (int id = 0; id < s->vocab; id++)
+        total += weight_of(s, logits[id], largest);
     return total;
 }
 
@@ -121,14 +125,15 @@ static int keep(serve_sampler *s, const float *logits, float largest)
     while (kept < limit && sum < enough) {
         const int32_t id = heap_pop(s->heap, &left, logits);
         const double weight = weight_of(s, logits[id], largest);
-        if (weight == 0) break;         // so are all that follow
+        if (weight == 0) break; // so are all that follow
         sum += weight;
         s->kept_ids[kept] = id;
         s->kept[kept++] = sum;
     }
     if (!limited || s->with.top_p == 1) return kept;
-    int nucleus = 1;                    // of what top_k kept
-    while (nucleus < kept && s->kept[nucleus - 1] < s->with.top_p * sum) nucleus++;
+    int nucleus = 1; // of what top_k kept
+    while (nucleus < kept && s->kept[nucleus - 1] < s->with.top_p * sum)
+        nucleus++;
     return nucleus;
 }
 
@@ -142,11 +147,13 @@ glia_status serve_sampler_draw(serve_sampler *s, const float *logits, int32_t *o
     }
     const int count = keep(s, logits, logits[best]);
     const double at = glia_rng_double(&s->rng) * s->kept[count - 1];
-    int low = 0, high = count - 1;      // the first whose cumulative weight is above `at`
+    int low = 0, high = count - 1; // the first whose cumulative weight is above `at`
     while (low < high) {
         const int middle = low + (high - low) / 2;
-        if (s->kept[middle] > at) high = middle;
-        else low = middle + 1;
+        if (s->kept[middle] > at)
+            high = middle;
+        else
+            low = middle + 1;
     }
     *out = s->kept_ids[low];
     return GLIA_OK;

@@ -13,17 +13,17 @@
 #include "base/status.h"
 
 typedef struct serve_sampling {
-    double temperature;     // 0: greedy, whatever the rest says
-    int top_k;              // 0: all
-    double top_p;           // in (0, 1]; 1: all
+    double temperature; // 0: greedy, whatever the rest says
+    int top_k;          // 0: all
+    double top_p;       // in (0, 1]; 1: all
     uint64_t seed;
 } serve_sampling;
-#define SERVE_SAMPLING_GREEDY ((serve_sampling){ .temperature = 0, .top_k = 0, .top_p = 1, .seed = 0 })
+#define SERVE_SAMPLING_GREEDY ((serve_sampling){.temperature = 0, .top_k = 0, .top_p = 1, .seed = 0})
 
-typedef struct serve_sampler serve_sampler;     // parameters, the random stream, and room for one row
+typedef struct serve_sampler serve_sampler; // parameters, the random stream, and room for one row
 // INVALID names parameter, value and range.
 GLIA_MUST_USE glia_status serve_sampler_create(const serve_sampling *s, int vocab, serve_sampler **out);
-void serve_sampler_destroy(serve_sampler *s);   // NULL is fine
+void serve_sampler_destroy(serve_sampler *s); // NULL is fine
 DEFINE_CLEANUP(serve_sampler, serve_sampler_destroy)
 
 // Draws from `logits` [vocab]. A greedy draw takes nothing from the random stream; every other takes one number.

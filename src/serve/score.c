@@ -9,8 +9,10 @@
 double serve_nll(const float *logits, int vocab, int32_t id)
 {
     double largest = -INFINITY, sum = 0;
-    for (int v = 0; v < vocab; v++) largest = fmax(largest, (double)logits[v]);
-    for (int v = 0; v < vocab; v++) sum += exp((double)logits[v] - largest);
+    for (int v = 0; v < vocab; v++)
+        largest = fmax(largest, (double)logits[v]);
+    for (int v = 0; v < vocab; v++)
+        sum += exp((double)logits[v] - largest);
     return largest + log(sum) - (double)logits[id];
 }
 
@@ -42,7 +44,7 @@ glia_status serve_score(serve_engine *e, const int32_t *ids, int count, serve_sc
 // ---- perplexity ----------------------------------------------------------------------------------------------------
 
 typedef struct window_sum {
-    const int32_t *ids;     // of the window
+    const int32_t *ids; // of the window
     int count, vocab;
     double nll;
 } window_sum;
@@ -50,7 +52,7 @@ typedef struct window_sum {
 static glia_status add_row(void *context, int position, const float *logits)
 {
     window_sum *w = context;
-    if (position + 1 == w->count) return GLIA_OK;       // nothing follows the last token
+    if (position + 1 == w->count) return GLIA_OK; // nothing follows the last token
     const double nll = serve_nll(logits, w->vocab, w->ids[position + 1]);
     ENSURE(isfinite(nll), INVALID, "token %d of a window has a log probability of %g; its logits are not numbers",
            position + 1, -nll);
@@ -58,17 +60,19 @@ static glia_status add_row(void *context, int position, const float *logits)
     return GLIA_OK;
 }
 
-static glia_status sum_windows(serve_engine *e, const model_ids *text, int32_t bos, int32_t *window, serve_perplexity *p)
+static glia_status sum_windows(serve_engine *e, const model_ids *text, int32_t bos, int32_t *window,
+                               serve_perplexity *p)
 {
     const int most = serve_engine_options_of(e)->context;
     const serve_progress *progress = &serve_engine_options_of(e)->progress;
     for (uint32_t at = 0; at < text->count;) {
         int count = 0;
         window[count++] = bos;
-        while (count < most && at < text->count) window[count++] = text->items[at++];
+        while (count < most && at < text->count)
+            window[count++] = text->items[at++];
         TRY(serve_engine_prepare(e, count, MODEL_LOGITS_ALL));
         const double begin = glia_host_seconds();
-        window_sum sum = { window, count, serve_engine_config(e)->vocab, p->nll };
+        window_sum sum = {window, count, serve_engine_config(e)->vocab, p->nll};
         TRY(serve_score(e, window, count, add_row, &sum));
         p->seconds += glia_host_seconds() - begin;
         p->nll = sum.nll;
@@ -87,7 +91,8 @@ static glia_status perplexity_of(serve_engine *e, const char *text, size_t size,
     TRY(serve_engine_tokenizer(e, &t));
     const int32_t bos = model_tokenizer_bos(t);
     const int context = serve_engine_options_of(e)->context;
-    ENSURE(bos >= 0, INVALID, "'%s' has no BOS token, with which each window begins", serve_engine_options_of(e)->model);
+    ENSURE(bos >= 0, INVALID, "'%s' has no BOS token, with which each window begins",
+           serve_engine_options_of(e)->model);
     ENSURE(context >= 2, INVALID, "a window of %d tokens; it must have 2 at least: BOS and one to score", context);
     TRY(model_tokenizer_encode(t, text, size, 0, ids));
     ENSURE(ids->count, INVALID, "a text of %zu bytes has no tokens to score", size);
@@ -99,8 +104,8 @@ static glia_status perplexity_of(serve_engine *e, const char *text, size_t size,
 
 glia_status serve_text_perplexity(serve_engine *e, const char *text, size_t size, serve_perplexity *out)
 {
-    model_ids ids = { 0 };
-    serve_perplexity p = { 0 };
+    model_ids ids = {0};
+    serve_perplexity p = {0};
     glia_status s = perplexity_of(e, text, size, &ids, &p);
     VEC_FREE(&ids);
     TRY(s);

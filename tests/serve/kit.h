@@ -11,10 +11,10 @@
 const char *kit_model(void);
 
 typedef struct kit_options {
-    const char *instance;       // "trn2.3xlarge" unless given
-    int lnc, context;           // 0: 2 cores; 64 tokens
-    num_dtype dtype;            // fp32 unless given
-    int buckets[4], bucket_count;       // none: 16, 32
+    const char *instance;         // "trn2.3xlarge" unless given
+    int lnc, context;             // 0: 2 cores; 64 tokens
+    num_dtype dtype;              // fp32 unless given
+    int buckets[4], bucket_count; // none: 16, 32
 } kit_options;
 // Opens device and engine; the compile cache is off.
 serve_engine *kit_open(const kit_options *o);

@@ -11,7 +11,11 @@
 #include "base/json.h"
 #include "model/make_gguf.h"
 
-typedef struct answer { int code; char *out, *err; size_t out_size; } answer;
+typedef struct answer {
+    int code;
+    char *out, *err;
+    size_t out_size;
+} answer;
 
 static char folder[96];
 
@@ -76,7 +80,7 @@ static const glia_json *parse(glia_arena *arena, const answer *a)
 {
     glia_json *json = NULL;
     if (a->code) FAIL_TEST("exit code %d: %s", a->code, a->err);
-    EXPECT_OK(glia_json_parse(arena, (glia_span){ (const uint8_t *)a->out, a->out_size }, "stdout", &json));
+    EXPECT_OK(glia_json_parse(arena, (glia_span){(const uint8_t *)a->out, a->out_size}, "stdout", &json));
     return json;
 }
 
@@ -106,16 +110,25 @@ static double number(const glia_json *json, const char *path)
 TEST(cli_generate, json_has_every_promised_field_and_they_agree)
 {
     static const char *const numbers[] = {
-        "measured.ttft_ms", "measured.tpot_ms", "predicted.ttft_ms", "predicted.tpot_ms",
-        "predicted.cost_usd_per_million_tokens", "predicted.mfu", "predicted.mbu", "hbm_bytes.tensors", "hbm_bytes.model_code",
+        "measured.ttft_ms",
+        "measured.tpot_ms",
+        "predicted.ttft_ms",
+        "predicted.tpot_ms",
+        "predicted.cost_usd_per_million_tokens",
+        "predicted.mfu",
+        "predicted.mbu",
+        "hbm_bytes.tensors",
+        "hbm_bytes.model_code",
     };
     AUTO(glia_arena) arena = glia_arena_create();
     answer a = glia("generate --model '%s' --prompt 'the river' --max-tokens 12 --temperature 0 --dtype fp32 "
-                    "--instance trn2.3xlarge --ignore-eos --json", kit_model());
+                    "--instance trn2.3xlarge --ignore-eos --json",
+                    kit_model());
     const glia_json *json = parse(arena, &a);
     EXPECT_EQ_STR(at(json, "schema")->string, "glia.generate/1");
     EXPECT_EQ_STR(at(json, "predicted.instance")->string, "trn2.3xlarge");
-    for (size_t i = 0; i < COUNT_OF(numbers); i++) EXPECT(number(json, numbers[i]) > 0);
+    for (size_t i = 0; i < COUNT_OF(numbers); i++)
+        EXPECT(number(json, numbers[i]) > 0);
     EXPECT_EQ_INT(at(json, "prompt_ids")->size, 3);
     EXPECT_EQ_INT(at(json, "prompt_ids")->items[0].integer, 2);
     EXPECT_EQ_INT(at(json, "ids")->size, 12);
@@ -130,12 +143,14 @@ TEST(cli_generate, json_has_every_promised_field_and_they_agree)
     EXPECT(at(json, "assumptions")->size > 0);
     EXPECT(at(&at(json, "assumptions")->items[0], "text")->size > 0);
     // The instance filled: four logical cores at the price of an hour.
-    const double usd = number(json, "predicted.cost.usd_per_hour") / 3600 / number(json, "predicted.cost.logical_cores") *
-                       number(json, "predicted.cost.tpot_ms_filled") * 1e3;
+    const double usd = number(json, "predicted.cost.usd_per_hour") / 3600 /
+                       number(json, "predicted.cost.logical_cores") * number(json, "predicted.cost.tpot_ms_filled") *
+                       1e3;
     EXPECT_NEAR(number(json, "predicted.cost_usd_per_million_tokens"), usd, 1e-9 * usd);
     double total = 0;
     const glia_json *memory = at(json, "hbm_bytes");
-    for (size_t i = 0; i < memory->size; i++) total += memory->items[i].number;
+    for (size_t i = 0; i < memory->size; i++)
+        total += memory->items[i].number;
     EXPECT(total == number(json, "hbm_total_bytes"));
     answer_free(&a);
 }
@@ -143,16 +158,19 @@ TEST(cli_generate, json_has_every_promised_field_and_they_agree)
 TEST(cli_generate, streamed_objects_join_to_the_document)
 {
     AUTO(glia_arena) arena = glia_arena_create();
-    AUTO_VALUE(glia_strbuf) joined = { 0 };
-    answer a = glia("generate -m '%s' -p 'a tree' -n 9 -t 1.3 --top-k 40 --top-p 0.9 --seed 5 --json --stream", kit_model());
+    AUTO_VALUE(glia_strbuf) joined = {0};
+    answer a =
+        glia("generate -m '%s' -p 'a tree' -n 9 -t 1.3 --top-k 40 --top-p 0.9 --seed 5 --json --stream", kit_model());
     EXPECT_EQ_INT(a.code, 0);
     const glia_json *last = NULL;
     for (const char *line = a.out; *line;) {
         const size_t n = strcspn(line, "\n");
         glia_json *json = NULL;
-        EXPECT_OK(glia_json_parse(arena, (glia_span){ (const uint8_t *)line, n }, "line", &json));
-        if (!strcmp(at(json, "schema")->string, "glia.generate.token/1")) glia_put(&joined, at(json, "text")->string);
-        else last = json;
+        EXPECT_OK(glia_json_parse(arena, (glia_span){(const uint8_t *)line, n}, "line", &json));
+        if (!strcmp(at(json, "schema")->string, "glia.generate.token/1"))
+            glia_put(&joined, at(json, "text")->string);
+        else
+            last = json;
         line += n + (line[n] == '\n');
     }
     EXPECT(last != NULL);
@@ -175,7 +193,8 @@ TEST(cli_generate, seeds_variables_and_targets_are_heard)
     EXPECT_EQ_INT(at(first, "compared")->size, 2);
     EXPECT_EQ_STR(at(&at(first, "compared")->items[0], "instance")->string, "trn1.2xlarge");
     EXPECT_EQ_STR(at(&at(first, "compared")->items[1], "target")->string, "trn3");
-    for (size_t i = 0; i < 2; i++) EXPECT(number(&at(first, "compared")->items[i], "tpot_ms") != number(first, "predicted.tpot_ms"));
+    for (size_t i = 0; i < 2; i++)
+        EXPECT(number(&at(first, "compared")->items[i], "tpot_ms") != number(first, "predicted.tpot_ms"));
     answer_free(&a);
     answer_free(&b);
     answer_free(&c);
@@ -187,8 +206,13 @@ TEST(cli_generate, text_is_on_stdout_with_what_was_measured_and_simulated)
     EXPECT_EQ_INT(a.code, 0);
     EXPECT_EQ_STR(a.err, "");
     EXPECT(!strncmp(a.out, "the river", 9));
-    static const char *const words[] = { "measured   on this host: TTFT", "simulated  trn1.2xlarge, LNC 1: TTFT", "MFU", "MBU",
-                                         "per million tokens", "HBM", "assumed" };
+    static const char *const words[] = {"measured   on this host: TTFT",
+                                        "simulated  trn1.2xlarge, LNC 1: TTFT",
+                                        "MFU",
+                                        "MBU",
+                                        "per million tokens",
+                                        "HBM",
+                                        "assumed"};
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (!strstr(a.out, words[i])) FAIL_TEST("'%s' is missing in: %s", words[i], a.out);
     answer_free(&a);
@@ -215,8 +239,8 @@ static float *read_npy(const char *path, int rows, int columns)
 
 TEST(cli_eval, logits_are_a_float32_array_of_tokens_by_vocabulary)
 {
-    const int32_t ids[] = { 2, 300, 310, 320, 330 };
-    serve_engine *e = kit_open(&(kit_options){ .context = 512, .buckets = { 128 }, .bucket_count = 1 });
+    const int32_t ids[] = {2, 300, 310, 320, 330};
+    serve_engine *e = kit_open(&(kit_options){.context = 512, .buckets = {128}, .bucket_count = 1});
     const int vocab = serve_engine_config(e)->vocab;
     float *want = kit_score(e, ids, 5);
     kit_close(e);
@@ -236,17 +260,18 @@ static void write_hf_folder(const char *path)
     AUTO(model_checkpoint) cp = NULL;
     model_config from, to;
     safetensors_maker maker = safetensors_make();
-    AUTO_VALUE(glia_strbuf) text = { 0 };
+    AUTO_VALUE(glia_strbuf) text = {0};
     char name[128];
     EXPECT_OK(model_checkpoint_open(kit_model(), &cp));
     EXPECT_OK(model_config_read(cp, &from));
     EXPECT_OK(glia_dir_create(path));
-    glia_putf(&text, "{\"model_type\":\"gemma3_text\",\"num_hidden_layers\":%d,\"hidden_size\":%d,\"intermediate_size\":%d,"
+    glia_putf(&text,
+              "{\"model_type\":\"gemma3_text\",\"num_hidden_layers\":%d,\"hidden_size\":%d,\"intermediate_size\":%d,"
               "\"vocab_size\":%d,\"num_attention_heads\":%d,\"num_key_value_heads\":%d,\"head_dim\":%d,"
               "\"max_position_embeddings\":%d,\"rms_norm_eps\":1e-6,\"sliding_window\":%d,\"sliding_window_pattern\":2,"
-              "\"rope_theta\":1e6,\"rope_local_base_freq\":1e4,\"query_pre_attn_scalar\":%d}", from.n_layers, from.d_model,
-              from.d_ff, from.vocab, from.n_heads, from.n_kv_heads, from.head_dim, from.context_length,
-              from.sliding_window, from.head_dim);
+              "\"rope_theta\":1e6,\"rope_local_base_freq\":1e4,\"query_pre_attn_scalar\":%d}",
+              from.n_layers, from.d_model, from.d_ff, from.vocab, from.n_heads, from.n_kv_heads, from.head_dim,
+              from.context_length, from.sliding_window, from.head_dim);
     EXPECT_OK(model_config_parse_json(glia_strbuf_span(&text), "config.json", &to));
     (void)snprintf(name, sizeof name, "%s/config.json", path);
     EXPECT_OK(glia_file_write_atomic(name, glia_strbuf_span(&text)));
@@ -259,7 +284,8 @@ static void write_hf_folder(const char *path)
             const size_t bytes = t->elements * sizeof(float);
             float *values = glia_alloc(bytes);
             EXPECT_OK(model_tensor_read(t, NUM_F32, values, bytes, NULL));
-            for (uint64_t i = 0; t->rank == 1 && i < t->elements; i++) values[i] -= 1;
+            for (uint64_t i = 0; t->rank == 1 && i < t->elements; i++)
+                values[i] -= 1;
             model_tensor_name(&to, (model_role)r, layer, name, sizeof name);
             safetensors_make_tensor(&maker, name, "F32", (uint32_t)t->rank, t->shape, values, bytes);
             glia_free(values);
@@ -283,7 +309,7 @@ TEST(cli_eval, a_hugging_face_folder_gives_the_logits_of_its_gguf)
     const int vocab = (int)number(folder_json, "vocab");
     float *x = read_npy(one, 6, vocab), *y = read_npy(two, 6, vocab);
     const double difference = kit_largest_difference(x, y, 6 * (size_t)vocab);
-    if (!(difference < 1e-4)) FAIL_TEST("largest difference is %g", difference);     // weights less one and back, in fp32
+    if (!(difference < 1e-4)) FAIL_TEST("largest difference is %g", difference); // weights less one and back, in fp32
     glia_free(x);
     glia_free(y);
     answer_free(&a);
@@ -294,12 +320,13 @@ TEST(cli_eval, perplexity_of_a_file)
 {
     static const char text[] = "the old house in the north and the river";
     AUTO(glia_arena) arena = glia_arena_create();
-    EXPECT_OK(glia_file_write_atomic(in_folder("text.txt"), (glia_span){ (const uint8_t *)text, strlen(text) }));
+    EXPECT_OK(glia_file_write_atomic(in_folder("text.txt"), (glia_span){(const uint8_t *)text, strlen(text)}));
     answer a = glia("eval --model '%s' --file '%s' --dtype fp32 --json", kit_model(), in_folder("text.txt"));
     const glia_json *json = parse(arena, &a);
     EXPECT(number(json, "tokens") >= 9);
     EXPECT(number(json, "perplexity") > 1);
-    EXPECT_NEAR(number(json, "perplexity"), exp(number(json, "nll") / number(json, "tokens")), 1e-9 * number(json, "perplexity"));
+    EXPECT_NEAR(number(json, "perplexity"), exp(number(json, "nll") / number(json, "tokens")),
+                1e-9 * number(json, "perplexity"));
     answer_free(&a);
 }
 
@@ -307,7 +334,8 @@ TEST(cli_eval, perplexity_of_a_file)
 
 static void expect_mistake(answer a, int code, const char *text)
 {
-    if (a.code != code || !strstr(a.err, text)) FAIL_TEST("exit code %d, \"%s\"; want %d and \"%s\"", a.code, a.err, code, text);
+    if (a.code != code || !strstr(a.err, text))
+        FAIL_TEST("exit code %d, \"%s\"; want %d and \"%s\"", a.code, a.err, code, text);
     EXPECT_EQ_STR(a.out, "");
     answer_free(&a);
 }
@@ -317,8 +345,8 @@ TEST(cli_mistakes, each_gets_its_sentence_and_its_exit_code)
     const char *m = kit_model(), *bad = in_folder("bad.gguf"), *cut = in_folder("cut.gguf");
     size_t size;
     char *bytes = read_text(m, &size);
-    EXPECT_OK(glia_file_write_atomic(bad, (glia_span){ (const uint8_t *)"not a model", 11 }));
-    EXPECT_OK(glia_file_write_atomic(cut, (glia_span){ (const uint8_t *)bytes, size / 2 }));
+    EXPECT_OK(glia_file_write_atomic(bad, (glia_span){(const uint8_t *)"not a model", 11}));
+    EXPECT_OK(glia_file_write_atomic(cut, (glia_span){(const uint8_t *)bytes, size / 2}));
     glia_free(bytes);
     expect_mistake(glia("generate --model /nowhere.gguf --prompt a"), 5, "'/nowhere.gguf'");
     expect_mistake(glia("generate --model '%s' --prompt a", bad), 3, "bad.gguf");
@@ -333,7 +361,8 @@ TEST(cli_mistakes, each_gets_its_sentence_and_its_exit_code)
     expect_mistake(glia("generate --model '%s' --prompt a --instance trn1.2xlarge --lnc 2", m), 3, "'trn1' has 1 to 1");
     expect_mistake(glia("generate --model '%s' --prompt a --context 600", m), 3, "the model was trained for 1 to 512");
     expect_mistake(glia("generate --model '%s' --prompt a --buckets 128,64", m), 3, "prefill bucket 64 follows 128");
-    expect_mistake(glia("generate --model '%s' --prompt 'the river in the north' --context 4", m), 3, "the context is 4");
+    expect_mistake(glia("generate --model '%s' --prompt 'the river in the north' --context 4", m), 3,
+                   "the context is 4");
     expect_mistake(glia("eval --model '%s' --ids 2,99999", m), 3, "id 99999");
     expect_mistake(glia("eval --model '%s' --ids 2,,3", m), 2, "number 2 is ''");
     expect_mistake(glia("eval --model '%s'", m), 2, "--ids or --file");
@@ -344,13 +373,16 @@ TEST(cli_mistakes, each_gets_its_sentence_and_its_exit_code)
 static void write_large(const char *path)
 {
     enum { LAYERS = 32, WIDTH = 4096, FF = 14336, KV = 1024, VOCAB = 128256 };
-    static const struct { const char *name; uint64_t rows, columns; } layer[] = {
-        { "attn_norm", 1, WIDTH }, { "attn_q", WIDTH, WIDTH }, { "attn_k", KV, WIDTH }, { "attn_v", KV, WIDTH },
-        { "attn_output", WIDTH, WIDTH }, { "ffn_norm", 1, WIDTH }, { "ffn_gate", FF, WIDTH }, { "ffn_up", FF, WIDTH },
-        { "ffn_down", WIDTH, FF },
+    static const struct {
+        const char *name;
+        uint64_t rows, columns;
+    } layer[] = {
+        {"attn_norm", 1, WIDTH}, {"attn_q", WIDTH, WIDTH},      {"attn_k", KV, WIDTH},
+        {"attn_v", KV, WIDTH},   {"attn_output", WIDTH, WIDTH}, {"ffn_norm", 1, WIDTH},
+        {"ffn_gate", FF, WIDTH}, {"ffn_up", FF, WIDTH},         {"ffn_down", WIDTH, FF},
     };
     gguf_maker m = gguf_make();
-    AUTO_VALUE(glia_strbuf) file = { 0 };
+    AUTO_VALUE(glia_strbuf) file = {0};
     uint64_t offset = 0;
     gguf_make_string(&m, "general.architecture", "llama");
     gguf_make_u32(&m, "llama.block_count", LAYERS);
@@ -363,10 +395,10 @@ static void write_large(const char *path)
     gguf_make_f32(&m, "llama.attention.layer_norm_rms_epsilon", 1e-5f);
 #define LARGE_TENSOR(name, rows, columns)                                                                              \
     do {                                                                                                               \
-        const uint64_t shape_[] = { (rows), (columns) };                                                               \
+        const uint64_t shape_[] = {(rows), (columns)};                                                                 \
         const bool vector_ = (rows) == 1;                                                                              \
         gguf_make_info(&m, (name), vector_ ? 1 : 2, vector_ ? shape_ + 1 : shape_, 0, offset);                         \
-        offset += (uint64_t)(rows) * (uint64_t)(columns) * 4;                                                          \
+        offset += (uint64_t)(rows) * (uint64_t)(columns)*4;                                                            \
     } while (0)
     LARGE_TENSOR("token_embd.weight", VOCAB, WIDTH);
     LARGE_TENSOR("output.weight", VOCAB, WIDTH);
@@ -387,9 +419,11 @@ TEST(cli_mistakes, a_model_too_large_for_the_instance_is_refused_with_both_sizes
     const char *path = in_folder("large.gguf");
     write_large(path);
     answer a = glia("eval --model '%s' --ids 1,2 --dtype fp32", path);
-    if (!strstr(a.err, "weights of 29.92 GiB and a KV cache of 0.50 GiB in f32") || !strstr(a.err, "'trn2.3xlarge' at LNC 2, which has 23.82 GiB"))
+    if (!strstr(a.err, "weights of 29.92 GiB and a KV cache of 0.50 GiB in f32") ||
+        !strstr(a.err, "'trn2.3xlarge' at LNC 2, which has 23.82 GiB"))
         FAIL_TEST("%s", a.err);
     expect_mistake(a, 6, "hint: pass --dtype bf16");
-    expect_mistake(glia("eval --model '%s' --ids 1,2 --dtype fp32 --instance trn1.2xlarge", path), 6, "hint: pass --dtype bf16");
+    expect_mistake(glia("eval --model '%s' --ids 1,2 --dtype fp32 --instance trn1.2xlarge", path), 6,
+                   "hint: pass --dtype bf16");
     EXPECT(unlink(path) == 0);
 }

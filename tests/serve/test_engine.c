@@ -8,13 +8,13 @@
 
 // fp32: sums of at most 128 products, in another order than the evaluator's.
 static const double FP32_TOLERANCE = 2e-4, BF16_TOLERANCE = 0.6;
-static const double DEVIATION = 1;      // of the logits, at least: what the tolerances mean
+static const double DEVIATION = 1; // of the logits, at least: what the tolerances mean
 
 static float *evaluate(const serve_engine *e, const int32_t *ids, int count)
 {
     const serve_engine_options *o = serve_engine_options_of(e);
-    const model_graph_options graph = { .phase = MODEL_PREFILL, .tokens = count, .context = o->context,
-                                        .dtype = NUM_F32, .logits = MODEL_LOGITS_ALL };
+    const model_graph_options graph = {
+        .phase = MODEL_PREFILL, .tokens = count, .context = o->context, .dtype = NUM_F32, .logits = MODEL_LOGITS_ALL};
     AUTO(model_checkpoint) checkpoint = NULL;
     AUTO(graph_host) host = NULL;
     EXPECT_OK(model_checkpoint_open(o->model, &checkpoint));
@@ -45,16 +45,16 @@ TEST(engine, logits_are_those_of_the_reference_evaluator)
     enum { COUNT = 30 };
     int32_t ids[COUNT];
     kit_ids(ids, COUNT);
-    serve_engine *e = kit_open(&(kit_options){ 0 });
+    serve_engine *e = kit_open(&(kit_options){0});
     const size_t values = COUNT * (size_t)serve_engine_config(e)->vocab;
     float *want = evaluate(e, ids, COUNT), *got = kit_score(e, ids, COUNT);
     EXPECT(deviation_of(want, values) >= DEVIATION);
     expect_near(got, want, values, FP32_TOLERANCE);
     kit_close(e);
-    serve_engine *b = kit_open(&(kit_options){ .dtype = NUM_BF16 });
+    serve_engine *b = kit_open(&(kit_options){.dtype = NUM_BF16});
     float *rounded = kit_score(b, ids, COUNT);
     expect_near(rounded, want, values, BF16_TOLERANCE);
-    EXPECT(kit_largest_difference(rounded, want, values) > FP32_TOLERANCE);     // it is really bf16
+    EXPECT(kit_largest_difference(rounded, want, values) > FP32_TOLERANCE); // it is really bf16
     kit_close(b);
     glia_free(want);
     glia_free(got);
@@ -67,11 +67,11 @@ TEST(engine, prefill_and_decode_equal_teacher_forcing)
     enum { COUNT = 48, FIRST = 11 };
     int32_t ids[COUNT];
     kit_ids(ids, COUNT);
-    serve_engine *whole = kit_open(&(kit_options){ .buckets = { 48 }, .bucket_count = 1 });
+    serve_engine *whole = kit_open(&(kit_options){.buckets = {48}, .bucket_count = 1});
     const int vocab = serve_engine_config(whole)->vocab;
     float *want = kit_score(whole, ids, COUNT), *got = glia_alloc((size_t)vocab * sizeof *got);
     kit_close(whole);
-    serve_engine *e = kit_open(&(kit_options){ 0 });
+    serve_engine *e = kit_open(&(kit_options){0});
     EXPECT_OK(serve_engine_prefill(e, ids, FIRST, MODEL_LOGITS_LAST));
     for (int length = FIRST;; length++) {
         EXPECT_EQ_INT(serve_engine_length(e), length);
@@ -90,7 +90,7 @@ TEST(engine, a_prompt_past_the_largest_bucket_is_decoded_on)
     enum { COUNT = 45 };
     int32_t ids[COUNT];
     kit_ids(ids, COUNT);
-    serve_engine *e = kit_open(&(kit_options){ 0 });
+    serve_engine *e = kit_open(&(kit_options){0});
     const size_t vocab = (size_t)serve_engine_config(e)->vocab;
     float *want = evaluate(e, ids, COUNT), *scored = kit_score(e, ids, COUNT), *got = glia_alloc(vocab * sizeof *got);
     EXPECT_OK(serve_engine_prefill(e, ids, COUNT, MODEL_LOGITS_LAST));
@@ -129,12 +129,12 @@ static void expect_same_bytes(const float *a, const float *b, size_t count, cons
 
 TEST(engine, one_core_and_two_give_the_same_bytes)
 {
-    static const num_dtype dtypes[] = { NUM_F32, NUM_BF16 };
+    static const num_dtype dtypes[] = {NUM_F32, NUM_BF16};
     for (size_t d = 0; d < COUNT_OF(dtypes); d++) {
         float *rows[2];
         size_t values = 0;
         for (int lnc = 1; lnc <= 2; lnc++) {
-            serve_engine *e = kit_open(&(kit_options){ .lnc = lnc, .dtype = dtypes[d] });
+            serve_engine *e = kit_open(&(kit_options){.lnc = lnc, .dtype = dtypes[d]});
             values = 9 * (size_t)serve_engine_config(e)->vocab;
             rows[lnc - 1] = walk(e);
             kit_close(e);
@@ -149,14 +149,15 @@ TEST(engine, what_a_longer_sequence_left_in_the_cache_is_not_seen)
 {
     int32_t ids[40];
     kit_ids(ids, 40);
-    serve_engine *e = kit_open(&(kit_options){ 0 });
+    serve_engine *e = kit_open(&(kit_options){0});
     const size_t values = 9 * (size_t)serve_engine_config(e)->vocab;
     float *fresh = walk(e);
-    for (int i = 0; i < 40; i++) ids[i] = 300 + i;
+    for (int i = 0; i < 40; i++)
+        ids[i] = 300 + i;
     EXPECT_OK(serve_engine_prefill(e, ids, 40, MODEL_LOGITS_LAST));
     float *again = walk(e);
     expect_same_bytes(fresh, again, values, "after another sequence");
-    EXPECT_OK(serve_engine_prepare(e, 30, MODEL_LOGITS_LAST));      // runs programs once
+    EXPECT_OK(serve_engine_prepare(e, 30, MODEL_LOGITS_LAST)); // runs programs once
     float *warmed = walk(e);
     expect_same_bytes(fresh, warmed, values, "after a warm-up");
     kit_close(e);
@@ -167,9 +168,11 @@ TEST(engine, what_a_longer_sequence_left_in_the_cache_is_not_seen)
 
 TEST(engine, the_smallest_bucket_that_fits_is_taken)
 {
-    static const struct { int context, tokens, bucket; } rows[] = {
-        { 4096, 1, 128 }, { 4096, 128, 128 }, { 4096, 129, 512 }, { 4096, 512, 512 }, { 4096, 513, 2048 },
-        { 4096, 3000, 2048 }, { 1024, 600, 1024 }, { 1024, 100, 128 }, { 100, 5, 100 }, { 512, 512, 512 },
+    static const struct {
+        int context, tokens, bucket;
+    } rows[] = {
+        {4096, 1, 128},     {4096, 128, 128},  {4096, 129, 512}, {4096, 512, 512}, {4096, 513, 2048},
+        {4096, 3000, 2048}, {1024, 600, 1024}, {1024, 100, 128}, {100, 5, 100},    {512, 512, 512},
     };
     serve_engine_options o = serve_engine_options_default();
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -182,7 +185,7 @@ TEST(engine, programs_are_loaded_when_needed_and_once)
 {
     int32_t ids[20];
     kit_ids(ids, 20);
-    serve_engine *e = kit_open(&(kit_options){ 0 });
+    serve_engine *e = kit_open(&(kit_options){0});
     EXPECT_EQ_INT(serve_engine_program_count(e), 0);
     EXPECT_OK(serve_engine_prefill(e, ids, 5, MODEL_LOGITS_LAST));
     EXPECT_EQ_INT(serve_engine_program_count(e), 1);
@@ -199,9 +202,9 @@ TEST(engine, programs_are_loaded_when_needed_and_once)
 
 TEST(engine, no_soft_instruction_is_in_its_programs)
 {
-    static const num_dtype dtypes[] = { NUM_F32, NUM_BF16 };
+    static const num_dtype dtypes[] = {NUM_F32, NUM_BF16};
     for (size_t d = 0; d < COUNT_OF(dtypes); d++) {
-        serve_engine *e = kit_open(&(kit_options){ .dtype = dtypes[d] });
+        serve_engine *e = kit_open(&(kit_options){.dtype = dtypes[d]});
         EXPECT_OK(serve_engine_prepare(e, 10, MODEL_LOGITS_LAST));
         for (int i = 0; i < serve_engine_program_count(e); i++) {
             uint64_t counts[ISA_OP_COUNT], all = 0;
@@ -220,7 +223,7 @@ TEST(engine, what_it_cannot_take_is_named_with_both_values)
 {
     int32_t ids[65];
     kit_ids(ids, 65);
-    serve_engine *e = kit_open(&(kit_options){ 0 });
+    serve_engine *e = kit_open(&(kit_options){0});
     float one;
     EXPECT_FAILS(serve_engine_decode(e, 5), INVALID, "prefill first");
     EXPECT_FAILS(serve_engine_logits(e, &one), INVALID, "prefill first");
@@ -246,7 +249,7 @@ static void expect_create_fails(serve_engine_options o, glia_code code, const ch
 
 TEST(engine, options_that_do_not_fit_the_model_or_the_instance_are_refused)
 {
-    serve_engine *e = kit_open(&(kit_options){ 0 });
+    serve_engine *e = kit_open(&(kit_options){0});
     serve_engine_options o = *serve_engine_options_of(e);
     o.model = kit_model();
     o.context = 513;
@@ -264,7 +267,8 @@ TEST(engine, options_that_do_not_fit_the_model_or_the_instance_are_refused)
     EXPECT_OK(hw_chip_set(&small, "hbm_bytes", 4 * (2 * 96e6 + 1e6), "test"));
     instance.chip = &small;
     o.instance = &instance;
-    expect_create_fails(o, GLIA_CODE_EXHAUSTED, "do not fit a logical core of 'trn2.3xlarge' at LNC 2, which has 0.00 GiB");
+    expect_create_fails(o, GLIA_CODE_EXHAUSTED,
+                        "do not fit a logical core of 'trn2.3xlarge' at LNC 2, which has 0.00 GiB");
     kit_close(e);
     o = serve_engine_options_default();
     EXPECT_OK(hw_instance_find("trn1.2xlarge", &o.instance));
