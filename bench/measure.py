@@ -46,7 +46,7 @@ class Run:
         self.progress = Progress()
         os.sched_setaffinity(0, self.cpus)      # children inherit it: both sides run on these two
         WORK.mkdir(parents=True, exist_ok=True)
-        for program in ("glia", "matmul_bench", "model_bench"):
+        for program in ("glia", "matmul_bench", "model_bench", "tiny_model"):
             if not (self.bin / program).exists():
                 sys.exit(f"bench: '{self.bin / program}' is not built\nhint: make bench builds it")
 
