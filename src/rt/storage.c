@@ -343,14 +343,26 @@ glia_status rt_storage_read(rt_storage *s, uint64_t offset, void *out, uint64_t 
     return failed;
 }
 
+// A tensor that is packed and is written as a whole stays packed: the new bytes go straight to their places.
+static bool stays_packed_locked(const rt_storage *s, uint64_t offset, const void *bytes, uint64_t size)
+{
+    return bytes && offset == 0 && size == s->size && !rt_form_is_plain(&s->form) &&
+           rt_form_equal(&s->form, target_locked(s));
+}
+
 static glia_status change(rt_storage *s, uint64_t offset, const void *bytes, int value, uint64_t size)
 {
     pthread_mutex_lock(&s->lock);
     begin_exclusive_locked(s);
-    glia_status failed = make_plain_locked(s, offset != 0 || size != s->size);
+    const bool packed = stays_packed_locked(s, offset, bytes, size);
+    glia_status failed = packed ? GLIA_OK : make_plain_locked(s, offset != 0 || size != s->size);
     pthread_mutex_unlock(&s->lock);
-    if (!failed && bytes) memmove(s->data + offset, bytes, size); // the caller may have given out its address
-    if (!failed && !bytes) memset(s->data + offset, value, size);
+    if (packed)
+        pack(&s->form, s->data, bytes); // packed, so its address was never given out: `bytes` are elsewhere
+    else if (!failed && bytes)
+        memmove(s->data + offset, bytes, size); // the caller may have given out its address
+    else if (!failed)
+        memset(s->data + offset, value, size);
     pthread_mutex_lock(&s->lock);
     s->generation++;
     end_exclusive_locked(s);
