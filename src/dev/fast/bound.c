@@ -68,6 +68,26 @@ static glia_status run_core(dev_loaded *l, uint32_t core, const dev_options *opt
     return GLIA_OK;
 }
 
+// ---- begin ----------------------------------------------------------------------------------------------------------
+
+static void reset(dev_fast_core *c, size_t psum_granules)
+{
+    dev_tiles_reset(c);
+    memset(c->psum_batch, 0, psum_granules * sizeof *c->psum_batch);
+    for (uint32_t i = 0; i < DEV_CACHE_SLOTS; i++) c->cache[i].stamp = c->cache[i].batch = 0;
+    c->groups.count = c->links.count = c->packs.count = 0;
+    c->queued_work = c->queued_bytes = 0;
+    c->sequence = c->batch = 1;
+    c->volatile_tiles = 0;
+    c->volatile_packs = false;
+}
+
+static void begin(dev_loaded *l, uint32_t core)
+{
+    reset(&l->fast->cores[core], l->machine->psum_bytes / DEV_GRANULE + 1);
+    dev_begin(l, core);
+}
+
 // ---- two cores, two threads ----------------------------------------------------------------------------------------
 
 typedef struct meeting {
@@ -114,6 +134,7 @@ static void core_worker(void *context, int worker, int workers)
     (void)workers;
     meeting *w = context;
     if (worker >= ISA_CORES) return;
+    begin(w->l, (uint32_t)worker);
     w->status[worker] = run_and_meet(w, worker);
     atomic_store(&w->ended[worker], 1);
 }
@@ -127,19 +148,7 @@ static glia_status run_in_threads(dev_loaded *l, const dev_options *options)
     return w.status[0];
 }
 
-// ---- begin and end -------------------------------------------------------------------------------------------------
-
-static void reset(dev_fast_core *c, size_t psum_granules)
-{
-    dev_tiles_reset(c);
-    memset(c->psum_batch, 0, psum_granules * sizeof *c->psum_batch);
-    for (uint32_t i = 0; i < DEV_CACHE_SLOTS; i++) c->cache[i].stamp = c->cache[i].batch = 0;
-    c->groups.count = c->links.count = c->packs.count = 0;
-    c->queued_work = c->queued_bytes = 0;
-    c->sequence = c->batch = 1;
-    c->volatile_tiles = 0;
-    c->volatile_packs = false;
-}
+// ---- a program ----------------------------------------------------------------------------------------------------
 
 glia_status dev_run_bound(dev_loaded *l, const dev_options *options)
 {
@@ -149,11 +158,8 @@ glia_status dev_run_bound(dev_loaded *l, const dev_options *options)
     bound.shadow = false;
     bound.observe = NULL;
     dev_packed_begin(l);
-    for (int c = 0; c < m->core_count; c++) {
-        reset(&l->fast->cores[c], m->psum_bytes / DEV_GRANULE + 1);
-        dev_begin(l, (uint32_t)c);
-    }
     const bool threads = m->core_count == 2 && glia_pool_threads(m->pool) > 1;
+    for (uint32_t c = 0; !threads && c < (uint32_t)m->core_count; c++) begin(l, c);
     glia_status s = threads ? run_in_threads(l, &bound) : dev_run_cores(l, &bound, run_core);
     dev_packed_end(l);
     return s;

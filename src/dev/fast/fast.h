@@ -119,7 +119,8 @@ typedef struct dev_fast_core {
     uint32_t *psum_batch, *psum_group;          // PSUM, [granules]
     uint32_t sequence, batch;
     dev_tile tiles[DEV_TILES];
-    uint32_t free_tile;                         // index + 1
+    uint32_t free_tile;                         // index + 1; 0: none but those never used
+    uint32_t tiles_used;                        // those from here on were never used
     uint32_t volatile_tiles;                    // how many are noted
     bool volatile_packs;                        // the queue packs from tensors that the program writes
     dev_cached *cache;                          // [DEV_CACHE_SLOTS]

@@ -24,8 +24,7 @@ void dev_tiles_reset(dev_fast_core *c)
     memset(c->stamp, 0, c->granules * sizeof *c->stamp);
     memset(c->pending, 0, c->granules * sizeof *c->pending);
     memset(c->read_batch, 0, c->granules * sizeof *c->read_batch);
-    for (uint32_t t = 0; t < DEV_TILES; t++) c->tiles[t].next = t + 1 < DEV_TILES ? t + 2 : 0;
-    c->free_tile = 1;
+    c->free_tile = c->tiles_used = 0;
 }
 
 // ---- making and forgetting -----------------------------------------------------------------------------------------
@@ -253,7 +252,7 @@ bool dev_note_dma(dev_exec *x, dev_fast_core *c)
 {
     const dev_ap *dst = &x->ap[0], *src = &x->ap[1];
     if (dst->space != ISA_SBUF || src->space != ISA_HBM || dst->dtype != src->dtype || !dev_is_run(dst)) return false;
-    if (!c->free_tile || dst->free == 0) return false;
+    if ((!c->free_tile && c->tiles_used == DEV_TILES) || dst->free == 0) return false;
     const dev_slot *slot = &x->core->at.slots.items[dev_top(&x->core->at)->first_slot + x->operand[1].tensor];
     dev_tile t = { .base = src->base, .tensor = slot->tensor, .is_volatile = !x->loaded->fast->stores[slot->tensor] };
     if (!split_source(src, dst->partitions, dst->free, &t)) return false;
@@ -266,8 +265,9 @@ bool dev_note_dma(dev_exec *x, dev_fast_core *c)
     const uint32_t first = t.lo / DEV_GRANULE, last = (t.hi - 1) / DEV_GRANULE;
     for (uint32_t g = first; g <= last; g++)
         if (c->pending[g]) make(x, c, c->pending[g]);       // a neighbour in the same granule, or other partitions
-    const uint32_t id = c->free_tile;
-    c->free_tile = c->tiles[id - 1].next;
+    uint32_t id = c->free_tile;
+    if (id) c->free_tile = c->tiles[id - 1].next;
+    else id = ++c->tiles_used;
     c->volatile_tiles += t.is_volatile;
     t.live = last - first + 1;
     c->tiles[id - 1] = t;
