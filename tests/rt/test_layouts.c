@@ -147,6 +147,25 @@ TEST(layout, writes_to_a_packed_tensor_reach_the_device)
     session_end();
 }
 
+TEST(layout, a_packed_tensor_that_is_written_as_a_whole_stays_packed)
+{
+    session_begin("NEURON_LOGICAL_NC_CONFIG=1", NULL);
+    const reader r = reader_of(false);
+    nrt_tensor_t *w = session_tensor(0, N, 0, 1);
+    nrt_tensor_set_t *in = session_set("w", w, NULL);
+    static float anew[N];
+    expect_device(&r, in, 0);
+    for (int first = 100; first < 400; first += 100) {
+        for (int i = 0; i < N; i++) anew[i] = (float)(first + i);
+        EXPECT_NRT(nrt_tensor_write(w, anew, 0, sizeof anew), NRT_SUCCESS);
+        expect_floats(w, N, first, 1);
+        expect_device(&r, in, first);
+    }
+    EXPECT_EQ_INT(glia_rt_counter("packs"), 1);     // when it was bound; nothing was plain in between
+    EXPECT_EQ_INT(glia_rt_counter("unpacks"), 0);
+    session_end();
+}
+
 TEST(layout, a_slice_of_a_packed_tensor_is_plain_and_keeps_the_storage_so)
 {
     session_begin("NEURON_LOGICAL_NC_CONFIG=1", NULL);
