@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread pool (see thread.h). A run is announced by a generation number and finished by a countdown. Both sides
-// look at their word for about 50 us before they sleep, because waking a thread costs more than a small tile; a side
+// look at their word for about 200 us before they sleep, because waking a thread costs more than a small tile; a side
 // that sleeps says so first and then looks once more, and the other side writes its word first and then looks for
 // sleepers, so that one of them always sees the other (both steps are sequentially consistent for that reason).
 // What it is not: a task queue. Partition is the caller's, and results must not depend on it.
@@ -18,7 +18,7 @@
 #include "base/arena.h"
 #include "base/log.h"
 
-static const double spin_seconds = 50e-6;
+static const double spin_seconds = 200e-6;
 
 typedef struct worker {
     glia_pool *pool;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small fixed pool of threads for splitting work with a fixed partition.
 //
-// The caller is worker 0; the pool owns n - 1 others. Between runs a worker spins for about 50 us, then parks on a
+// The caller is worker 0; the pool owns n - 1 others. Between runs a worker spins for about 200 us, then parks on a
 // futex-backed condition, so that an idle pool does not disturb other programs. Results never depend on the number of
 // threads: callers partition by item, not by worker.
 #ifndef GLIA_BASE_THREAD_H
