@@ -361,27 +361,28 @@ static void walk(walker *w, uint32_t function, const binding *binds)
 
 // ---- the whole -----------------------------------------------------------------------------------------------------
 
-static void mark_written(walker *w, uint32_t function, const binding *binds, uint8_t *seen)
+// Every tensor that a function writes itself, or passes to a callee that writes it. What it passes on as its own formal is
+// marked where that has a tensor.
+static void mark_written(const isa_program *p, const isa_core *c, const isa_function *f, uint8_t *written)
 {
-    // Every tensor that any instruction writes, through any binding; by expansion, as the walk itself.
-    const isa_core *c = &w->p->cores[w->core];
-    const isa_function *f = c->functions.items[function];
-    (void)seen;
     for (uint32_t k = 0; k < f->insns.count; k++) {
         const isa_insn *i = &f->insns.items[k];
-        if (i->op == ISA_call) {
-            const uint32_t callee = (uint32_t)isa_operand_of(f, i, 0)->offset;
-            const isa_table *t = &c->tables.items[isa_operand_of(f, i, 1)->offset];
-            const isa_binding *row = &t->items[(uint64_t)isa_operand_of(f, i, 2)->offset * t->formals];
-            const isa_function *g = c->functions.items[callee];
-            for (uint32_t s = 0; s < g->slots.count; s++)
-                if (g->slots.items[s].kind == ISA_SLOT_FORMAL && (g->slots.items[s].access & ISA_WRITE))
-                    w->written[storage_of(w->p, binds[row[g->slots.items[s].index].slot].tensor)] = 1;
+        if (i->op != ISA_call) {
+            for (int o = 0; o < i->operand_count; o++) {
+                const isa_operand *op = isa_operand_of(f, i, o);
+                if (op->space != ISA_HBM || !(isa_operand_access(i, o) & ISA_WRITE)) continue;
+                const isa_slot *slot = &f->slots.items[op->tensor];
+                if (slot->kind == ISA_SLOT_GLOBAL) written[storage_of(p, slot->index)] = 1;
+            }
             continue;
         }
-        for (int o = 0; o < i->operand_count; o++) {
-            const isa_operand *op = isa_operand_of(f, i, o);
-            if (op->space == ISA_HBM && (isa_operand_access(i, o) & ISA_WRITE)) w->written[storage_of(w->p, binds[op->tensor].tensor)] = 1;
+        const isa_function *g = c->functions.items[isa_operand_of(f, i, 0)->offset];
+        const isa_table *t = &c->tables.items[isa_operand_of(f, i, 1)->offset];
+        const isa_binding *row = &t->items[(uint64_t)isa_operand_of(f, i, 2)->offset * t->formals];
+        for (uint32_t s = 0; s < g->slots.count; s++) {
+            if (g->slots.items[s].kind != ISA_SLOT_FORMAL || !(g->slots.items[s].access & ISA_WRITE)) continue;
+            const isa_slot *slot = &f->slots.items[row[g->slots.items[s].index].slot];
+            if (slot->kind == ISA_SLOT_GLOBAL) written[storage_of(p, slot->index)] = 1;
         }
     }
 }
@@ -419,27 +420,9 @@ static void write_back(walker *w, uint32_t function)
 glia_status sync_run(isa_program *p)
 {
     uint8_t *written = glia_alloc(p->tensors.count + 1);
-    for (uint32_t core = 0; core < p->core_count; core++) {
-        const isa_core *c = &p->cores[core];
-        walker w = { .p = p, .core = core, .written = written };
-        for (uint32_t k = 0; k < c->functions.count; k++) {
-            const isa_function *f = c->functions.items[k];
-            for (uint32_t s = 0; s < f->slots.count; s++)
-                if (f->slots.items[s].kind == ISA_SLOT_GLOBAL) {
-                    for (uint32_t i = 0; i < f->insns.count; i++)
-                        for (int o = 0; o < f->insns.items[i].operand_count; o++) {
-                            const isa_operand *op = isa_operand_of(f, &f->insns.items[i], o);
-                            if (op->space == ISA_HBM && op->tensor == s && (isa_operand_access(&f->insns.items[i], o) & ISA_WRITE))
-                                written[storage_of(p, f->slots.items[s].index)] = 1;
-                        }
-                }
-        }
-        if (c->functions.count) {
-            binding *b = entry_bindings(c->functions.items[0]);
-            mark_written(&w, 0, b, NULL);
-            glia_free(b);
-        }
-    }
+    for (uint32_t core = 0; core < p->core_count; core++)
+        for (uint32_t k = 0; k < p->cores[core].functions.count; k++)
+            mark_written(p, &p->cores[core], p->cores[core].functions.items[k], written);
     for (uint32_t core = 0; core < p->core_count; core++) {
         const isa_core *c = &p->cores[core];
         AUTO(glia_arena) arena = glia_arena_create();

@@ -105,17 +105,24 @@ size_t check_output(const char *hlo, check_options o, void *out, size_t size)
     return c.got;
 }
 
-void check_hlo(const char *hlo, check_options o)
+static void run_both(const char *hlo, check_options o)
 {
     o.mode = DEV_EXACT;
+    run(hlo, &o, NULL);
+    o.mode = DEV_BOUND;
+    run(hlo, &o, NULL);
+}
+
+void check_hlo(const char *hlo, check_options o)
+{
     if (o.target || o.lnc) {
-        run(hlo, &o, NULL);
+        run_both(hlo, o);
         return;
     }
     static const struct { const char *target; int lnc; } all[] = { { "trn1", 1 }, { "trn2", 1 }, { "trn2", 2 }, { "trn3", 2 } };
     for (size_t k = 0; k < COUNT_OF(all); k++) {
         o.target = all[k].target;
         o.lnc = all[k].lnc;
-        run(hlo, &o, NULL);
+        run_both(hlo, o);
     }
 }

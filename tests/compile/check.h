@@ -13,11 +13,11 @@ typedef struct check_options {
     double tolerance;           // |got - want| <= tolerance * (1 + |want|); 0: 1e-5
     uint64_t seed;
     double scale;               // inputs are normal with this deviation (default 1); integer inputs are 0 .. 3
-    dev_mode mode;
+    dev_mode mode;              // set by the functions below
 } check_options;
 
-// Compiles, executes in exact mode with the shadow map, compares every output with ir_eval. Fails the test with place,
-// element and both values.
+// Compiles, executes in exact mode with the shadow map and in bound mode, compares every output with ir_eval. Fails the
+// test with place, element and both values. Without target and lnc: on trn1, trn2 with both, and trn3.
 void check_hlo(const char *hlo, check_options o);
 // Executes as check_hlo and copies the first output's bytes (at most `size`) out; returns how many there are.
 size_t check_output(const char *hlo, check_options o, void *out, size_t size);

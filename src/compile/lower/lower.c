@@ -154,6 +154,11 @@ static bool aliased(const lower *l, int output, int parameter)
     return false;
 }
 
+static void allow_writes(lower *l, uint32_t slot)
+{
+    for (uint32_t c = 0; c < l->m->core_count; c++) l->f[c]->slots.items[slot].access = ISA_RW;
+}
+
 static glia_status lower_results(lower *l, lowered *done, store **early)
 {
     for (int k = 0; k < done->result_count; k++) {
@@ -167,7 +172,7 @@ static glia_status lower_results(lower *l, lowered *done, store **early)
             for (int j = 0; j < k; j++) taken = taken || done->result_alias[j] == parameter;
             if (!taken) {
                 done->result_alias[k] = parameter;
-                for (uint32_t c = 0; c < l->m->core_count; c++) l->f[c]->slots.items[v->store->slot].access = ISA_RW;
+                allow_writes(l, v->store->slot);
                 if (l->is_entry) {
                     store *s = result_store(l, k, shape, done);
                     const uint32_t t = l->f[0]->slots.items[s->slot].index, in = l->f[0]->slots.items[v->store->slot].index;
@@ -199,6 +204,13 @@ static uint32_t count_sites(const ir_module *ir, const ir_computation *callee)
     return n;
 }
 
+static bool has_alias(const lower *l, int parameter)
+{
+    for (uint32_t i = 0; i < l->m->ir->aliases.count; i++)
+        if (l->m->ir->aliases.items[i].parameter == parameter) return true;
+    return false;
+}
+
 // The argument as (slot, byte offset) of linear memory; a copy where it is no plain tensor, or where the callee
 // overwrites it and the caller still needs it.
 static glia_status argument(lower *l, const ir_inst *call, int k, bool overwritten, value *out)
@@ -213,14 +225,9 @@ static glia_status argument(lower *l, const ir_inst *call, int k, bool overwritt
     }
     bool needed = false;
     if (overwritten) {
-        for (uint32_t i = (uint32_t)call->id + 1; i < l->computation->insts.count; i++)
-            for (int o = 0; o < l->computation->insts.items[i]->operand_count; o++)
-                needed = needed || l->computation->insts.items[i]->operands[o] == a;
-        if (l->is_entry && out->store->parameter >= 0) {
-            bool may = false;
-            for (uint32_t i = 0; i < l->m->ir->aliases.count; i++) may = may || l->m->ir->aliases.items[i].parameter == out->store->parameter;
-            needed = needed || !may;
-        }
+        needed = out->store->constant || (l->is_entry && out->store->parameter >= 0 && !has_alias(l, out->store->parameter)) ||
+                 store_lives(l, call->id, out->store);
+        for (int o = 0; o < call->operand_count && !needed; o++) needed = o != k && value_reads(l, lower_value(l, call->operands[o]), out->store);
     }
     if (linear && !needed) return GLIA_OK;
     if (out->store->packed_block) return LOWER_UNSUPPORTED(call, "passes a packed weight that is not a plain parameter");
@@ -263,9 +270,7 @@ glia_status lower_call(lower *l, const ir_inst *i)
     TRY(leave_sbuf(l, i));
     value *args = ARENA_ARRAY(l->m->arena, value, (size_t)i->operand_count);
     for (int k = 0; k < i->operand_count; k++) {
-        bool overwritten = false;
-        for (int r = 0; r < d->result_count; r++) overwritten = overwritten || d->result_alias[r] == k;
-        TRY(argument(l, i, k, overwritten, &args[k]));
+        TRY(argument(l, i, k, d->overwrites[k], &args[k]));
     }
     value *out = lower_value(l, i);
     *out = (value){ .rank = i->shape.rank, .dtype = i->shape.dtype };
@@ -280,8 +285,14 @@ glia_status lower_call(lower *l, const ir_inst *i)
         }
         value_linear(&results[r], store_hbm(l, "call", shape->dtype, (uint64_t)ir_shape_elements(shape)), shape);
     }
-    // What one core wrote, the other may read inside.
-    if (l->shared.count > 0) lower_barrier(l);
+    // What one core wrote, the other may read inside; what one core reads, the other may overwrite.
+    bool barrier = l->shared.count > 0;
+    for (int k = 0; k < i->operand_count; k++) {
+        if (!d->overwrites[k]) continue;
+        barrier = barrier || args[k].store->readers;
+        if (args[k].store->parameter >= 0) l->overwrites[args[k].store->parameter] = true;
+    }
+    if (barrier) lower_barrier(l);
     for (uint32_t c = 0; c < l->m->core_count; c++) {
         isa_table *t = &l->m->program->cores[c].tables.items[d->table];
         isa_binding *row = &t->items[d->used * d->formal_count];
@@ -389,6 +400,7 @@ static glia_status lower_computation(lower_module *m, const ir_computation *c, b
     d->result_alias = ARENA_ARRAY(m->arena, int, (size_t)d->result_count);
     d->result_formal = ARENA_ARRAY(m->arena, int, (size_t)d->result_count);
     for (int k = 0; k < d->result_count; k++) d->result_formal[k] = -1;
+    d->overwrites = l.overwrites = ARENA_ARRAY(m->arena, bool, c->params.count + 1);
     d->function = number;
     l.values = ARENA_ARRAY(m->arena, value, c->insts.count);
     l.want = ARENA_ARRAY(m->arena, store *, c->insts.count);
@@ -414,12 +426,15 @@ static glia_status lower_computation(lower_module *m, const ir_computation *c, b
         if (needed[c->insts.items[k]->id]) s = lower_inst(&l, c->insts.items[k]);
     if (!s) s = lower_flush(&l);
     if (!s) s = lower_results(&l, d, early);
+    for (uint32_t k = 0; k < c->params.count && !s && !is_entry; k++)
+        if (l.overwrites[k]) allow_writes(&l, lower_value(&l, c->params.items[k])->store->slot);
     // The end of the program is a barrier by itself.
     if (!s && m->core_count == 2 && !is_entry && (l.shared.count > 0 || l.barriers > 0)) lower_barrier(&l);
     VEC_FREE(&l.memos);
     VEC_FREE(&l.pending);
     VEC_FREE(&l.registers);
     VEC_FREE(&l.shared);
+    VEC_FREE(&l.seen);
     TRY(s);
     VEC_PUSH(&m->done) = d;
     *out = d;
@@ -432,5 +447,11 @@ glia_status lower_run(lower_module *m)
     layout_weights(m);
     fuse_masks(m);
     lowered *entry = NULL;
-    return lower_computation(m, m->ir->entry, true, &entry);
+    TRY(lower_computation(m, m->ir->entry, true, &entry));
+    // Sites were counted in all computations; those that nothing reaches made no call.
+    for (uint32_t k = 0; k < m->done.count; k++) {
+        const lowered *d = m->done.items[k];
+        for (uint32_t c = 0; c < m->core_count && d->used > 0; c++) m->program->cores[c].tables.items[d->table].rows = d->used;
+    }
+    return GLIA_OK;
 }

@@ -32,8 +32,9 @@ typedef struct store {
     uint64_t elements;
     int parameter;                  // formal number when it is a parameter of the function, else -1
     int packed_block;               // > 0: packed weight layout with this many columns a block (see layout.c)
-    uint8_t pending;                // cores that wrote it since the last barrier
+    uint8_t pending, readers;       // cores that wrote it, that read it, since the last barrier
     bool updated;                   // this function writes it: loads of it must not hold up the loads of weights
+    bool constant;                  // of the program: never written
     // ROWS
     int64_t blocks, block_rows, cols;
     int tiles_per_block, tile_count;
@@ -105,6 +106,7 @@ typedef struct lowered {            // a computation's result, shared by its cal
     int result_count;
     int *result_alias;              // [result_count] parameter whose storage the result takes, or -1
     int *result_formal;             // [result_count] formal of the result's own tensor, or -1 when aliased
+    bool *overwrites;               // [parameters] it changes the argument's memory
     uint32_t formal_count;
 } lowered;
 
@@ -139,7 +141,8 @@ typedef struct lower {              // one computation at work
     bool *feature;                  // [insts.count] kept by features (layout_features)
     fused_attention **attention;    // [insts.count] at the inst that gives the result
     bool *skip;                     // [insts.count] part of a fused pattern
-    VEC(store *) shared;            // HBM stores that a core wrote since the last barrier
+    VEC(store *) shared, seen;      // HBM stores that a core wrote, or read, since the last barrier
+    bool *overwrites;               // [parameters] as in `lowered`
     uint8_t next_register[ISA_CORES][ISA_ENGINE_COUNT];
     VEC(lower_memo) registers;      // scalar inst -> register, kind = engine
     int64_t busy[ISA_CORES][ISA_ENGINE_COUNT];      // estimated cycles so far, for balancing copies
@@ -173,8 +176,14 @@ GLIA_MUST_USE glia_status value_to_hbm(lower *l, const ir_inst *user, const valu
 GLIA_MUST_USE glia_status value_store(lower *l, const ir_inst *user, const value *v, store *to, int64_t offset);
 // Is row tile `t` of `s` on this core? Otherwise copies it there through HBM and a barrier.
 GLIA_MUST_USE glia_status store_need(lower *l, const ir_inst *user, store *s, uint32_t core, int tile);
-void lower_read_hbm(lower *l, uint32_t core, store *s);     // a barrier if the other core wrote it
+// Around every access of `core` to memory. A barrier comes before it where the other core has the memory in work: wrote
+// what is read or overwritten, or reads what is overwritten. Parts of a new store that cores write once do not conflict.
+void lower_read_hbm(lower *l, uint32_t core, store *s);
 void lower_wrote_hbm(lower *l, uint32_t core, store *s);
+void lower_overwrite_hbm(lower *l, uint32_t core, store *s);    // before a write of what had a value already
+bool value_reads(lower *l, const value *v, const store *s);     // also through its copy in HBM, or for its dynamic starts
+// Does what is still to be lowered after instruction `id` read `s` through a value that exists already?
+bool store_lives(lower *l, int id, const store *s);
 static inline bool store_is_static(const store *s) { return s->parameter >= 0 && !s->updated; }
 void lower_barrier(lower *l);
 // Adds the dynamic terms of `v` to an HBM operand whose DMA `issuer` will issue.

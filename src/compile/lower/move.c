@@ -24,6 +24,7 @@ glia_status lower_constant(lower *l, const ir_inst *i)
     isa_tensor *t = &l->m->program->tensors.items[l->f[0]->slots.items[s->slot].index];
     uint8_t *copy = glia_arena_alloc_aligned(l->m->program->arena, (size_t)(n * size), 64);
     memcpy(copy, data, (size_t)(n * size));
+    s->constant = true;
     t->kind = ISA_TENSOR_CONST;
     t->core = -1;
     t->data = (glia_span){ copy, (size_t)(n * size) };
@@ -94,26 +95,33 @@ glia_status lower_gather(lower *l, const ir_inst *i)
     return GLIA_OK;
 }
 
-// Does anything after `i` in program order still read memory of `s` through a value that exists already?
-static bool dies_here(lower *l, const ir_inst *i, const store *s)
+// Does the value of `i`, updated further in place, end as the result that takes the storage of this parameter?
+static bool ends_in_alias(const lower *l, const ir_inst *i, int parameter)
 {
-    for (uint32_t k = (uint32_t)i->id + 1; k < l->computation->insts.count; k++) {
-        const ir_inst *user = l->computation->insts.items[k];
-        for (int o = 0; o < user->operand_count; o++)
-            if (user->operands[o]->id < i->id && lower_value(l, user->operands[o])->store == s) return false;
+    const ir_inst *root = l->computation->root;
+    for (const ir_inst *next = i; next;) {
+        i = next;
+        next = NULL;
+        for (uint32_t k = 0; k < l->m->ir->aliases.count; k++) {
+            const int output = l->m->ir->aliases.items[k].output_index;
+            if (l->m->ir->aliases.items[k].parameter != parameter) continue;
+            if (root->op == IR_TUPLE ? output < root->operand_count && root->operands[output] == i : output == 0 && root == i) return true;
+        }
+        for (uint32_t k = (uint32_t)i->id + 1; k < l->computation->insts.count && !next; k++) {
+            const ir_inst *u = l->computation->insts.items[k];
+            if (u->op == IR_DYNAMIC_UPDATE_SLICE && u->operands[0] == i) next = u;
+        }
     }
-    return true;
+    return false;
 }
 
 // May the memory of this store be overwritten by an update? Temporaries may; a parameter of a function may (the caller
-// passes a copy where the old value lives on); an input of the program only when it is aliased to an output.
-static bool may_overwrite(const lower *l, const store *s)
+// passes a copy where the old value lives on); an input of the program only when the value ends in an output that is
+// aliased to it.
+static bool may_overwrite(const lower *l, const ir_inst *i, const store *s)
 {
-    if (s->packed_block) return false;
-    if (s->parameter < 0 || !l->is_entry) return true;
-    for (uint32_t k = 0; k < l->m->ir->aliases.count; k++)
-        if (l->m->ir->aliases.items[k].parameter == s->parameter) return true;
-    return false;
+    if (s->packed_block || s->constant) return false;
+    return s->parameter < 0 || !l->is_entry || ends_in_alias(l, i, s->parameter);
 }
 
 glia_status lower_dynamic_update(lower *l, const ir_inst *i)
@@ -129,7 +137,7 @@ glia_status lower_dynamic_update(lower *l, const ir_inst *i)
         linear = linear && (h.dims[d] == 1 || h.cs[d] == step);
         step *= h.dims[d];
     }
-    const bool in_place = x->store && x->store->kind == STORE_HBM && dies_here(l, i, x->store) && may_overwrite(l, x->store);
+    const bool in_place = x->store && x->store->kind == STORE_HBM && !store_lives(l, i->id, x->store) && may_overwrite(l, i, x->store);
     if (!in_place || !linear || h.dyn_count || h.dtype != h.store->dtype) {
         // The old value lives on: update a copy.
         store *copy = store_hbm(l, "updated", i->shape.dtype, (uint64_t)ir_shape_elements(&i->shape));
@@ -154,7 +162,11 @@ glia_status lower_dynamic_update(lower *l, const ir_inst *i)
         if (window.dyn_count == 2) return LOWER_UNSUPPORTED(i, "has more than 2 dynamic start indices");
         window.dyn[window.dyn_count++] = (value_dyn){ .scalar = i->operands[2 + d], .scale = h.cs[d], .max = max };
     }
-    if (value_is_splat(update)) return LOWER_UNSUPPORTED(i, "writes a constant update");
+    value splat;
+    if (value_is_splat(update)) {
+        TRY(value_to_hbm(l, i->operands[1], update, &splat));
+        update = &splat;
+    }
     if (update->store->kind == STORE_HBM) {
         isa_operand o[2];
         const value *v[2] = { &window, update };
@@ -169,7 +181,7 @@ glia_status lower_dynamic_update(lower *l, const ir_inst *i)
             ct[n++] = (uint32_t)window.dims[d];
         }
         lower_read_hbm(l, 0, update->store);
-        lower_read_hbm(l, 0, h.store);
+        lower_overwrite_hbm(l, 0, h.store);
         for (int k = 0; k < 2; k++) {
             o[k] = isa_hbm(v[k]->store->slot, v[k]->store->dtype, v[k]->col * num_size(v[k]->store->dtype), n ? n : 1, st[k], ct);
             TRY(lower_dynamic(l, 0, ISA_POOL, v[k], &o[k]));
@@ -211,7 +223,7 @@ glia_status lower_dynamic_update(lower *l, const ir_inst *i)
         uint32_t core = 0;
         while (core < l->m->core_count && !s->tile[core][tile]) core++;
         BUG_ON(core == l->m->core_count);
-        lower_read_hbm(l, core, h.store);
+        lower_overwrite_hbm(l, core, h.store);
         int64_t st[5] = { nr > 0 ? window.cs[rd[nr - 1]] : 0 }, sst[4] = { 1 };
         uint32_t ct[5] = { (uint32_t)run }, sct[4] = { 1 };
         for (int d = 0; d < nc; d++) {

@@ -110,12 +110,16 @@ void lower_barrier(lower *l)
     for (uint32_t c = 0; c < l->m->core_count; c++)
         tile_emit(l->f[c], ISA_barrier, ISA_POOL, 0, 0, NULL, 1, id);
     for (uint32_t k = 0; k < l->shared.count; k++) l->shared.items[k]->pending = 0;
-    l->shared.count = 0;
+    for (uint32_t k = 0; k < l->seen.count; k++) l->seen.items[k]->readers = 0;
+    l->shared.count = l->seen.count = 0;
 }
 
 void lower_read_hbm(lower *l, uint32_t core, store *s)
 {
     if (s->pending & ~(1u << core)) lower_barrier(l);
+    if (l->m->core_count == 1) return;
+    if (!s->readers) VEC_PUSH(&l->seen) = s;
+    s->readers |= (uint8_t)(1u << core);
 }
 
 void lower_wrote_hbm(lower *l, uint32_t core, store *s)
@@ -124,6 +128,39 @@ void lower_wrote_hbm(lower *l, uint32_t core, store *s)
     if (l->m->core_count == 1) return;
     if (!s->pending) VEC_PUSH(&l->shared) = s;
     s->pending |= (uint8_t)(1u << core);
+}
+
+void lower_overwrite_hbm(lower *l, uint32_t core, store *s)
+{
+    if ((s->pending | s->readers) & ~(1u << core)) lower_barrier(l);
+    if (s->parameter >= 0) l->overwrites[s->parameter] = true;
+    // Tiles that were loaded from it show what it was.
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < l->memos.count; k++)
+        if (l->memos.items[k].store != s) l->memos.items[kept++] = l->memos.items[k];
+    l->memos.count = kept;
+}
+
+bool value_reads(lower *l, const value *v, const store *s)
+{
+    if (v->store && (v->store == s || v->store->copy == s)) return true;
+    for (int k = 0; k < v->dyn_count; k++)
+        if (value_reads(l, lower_value(l, v->dyn[k].scalar), s)) return true;
+    for (int k = 0; k < v->element_count; k++)
+        if (value_reads(l, &v->elements[k], s)) return true;
+    return false;
+}
+
+bool store_lives(lower *l, int id, const store *s)
+{
+    for (uint32_t k = 0; k < l->computation->insts.count; k++) {
+        const ir_inst *user = l->computation->insts.items[k];
+        // What is part of a fused pattern is read where the pattern ends.
+        if (user->id <= id && !l->skip[user->id]) continue;
+        for (int o = 0; o < user->operand_count; o++)
+            if (user->operands[o]->id < id && value_reads(l, lower_value(l, user->operands[o]), s)) return true;
+    }
+    return false;
 }
 
 // ---- memos ---------------------------------------------------------------------------------------------------------
