@@ -17,6 +17,8 @@
 
 enum { COMPILE_KEY_BYTES = 65 };
 
+// SHA-256, in hex, of the sources that decide what a program looks like (fingerprint.cmake).
+extern const char compile_fingerprint[65];
 // The key of a compile: 64 hex digits and NUL.
 void compile_key(const ir_module *m, const compile_options *o, char out[COMPILE_KEY_BYTES]);
 // SHA-256 of bytes, as hex.

@@ -40,7 +40,7 @@ void compile_sha256(glia_span bytes, char out[COMPILE_KEY_BYTES])
 void compile_key(const ir_module *m, const compile_options *o, char out[COMPILE_KEY_BYTES])
 {
     glia_strbuf text = { 0 };
-    glia_putf(&text, "glia %s\n", GLIA_VERSION);
+    glia_putf(&text, "glia %s %s\n", GLIA_VERSION, compile_fingerprint);
     compile_flags(o, &text);
     glia_put(&text, "\n");
     // The chip's numbers decide schedules: an overlay is another target.
