@@ -61,11 +61,12 @@ static glia_status execute(dev_exec *x)
 
 static glia_status run_core(dev_loaded *l, uint32_t core, const dev_options *options)
 {
-    TRY(dev_run_core(l, core, options, execute));
+    glia_status s = dev_run_core(l, core, options, execute);
+    // Also after a fault: others may wait for what this queue packs.
     dev_exec x = { .loaded = l, .machine = l->machine, .core = &l->machine->cores[core], .options = options,
                    .core_index = core };
     dev_queue_flush(&x, &l->fast->cores[core]);
-    return GLIA_OK;
+    return s;
 }
 
 // ---- begin ----------------------------------------------------------------------------------------------------------
@@ -75,7 +76,7 @@ static void reset(dev_fast_core *c, size_t psum_granules)
     dev_tiles_reset(c);
     memset(c->psum_batch, 0, psum_granules * sizeof *c->psum_batch);
     for (uint32_t i = 0; i < DEV_CACHE_SLOTS; i++) c->cache[i].stamp = c->cache[i].batch = 0;
-    c->groups.count = c->links.count = c->packs.count = 0;
+    c->groups.count = c->links.count = c->packs.count = c->awaits.count = 0;
     c->queued_work = c->queued_bytes = 0;
     c->sequence = c->batch = 1;
     c->volatile_tiles = 0;
@@ -212,6 +213,7 @@ static void core_fini(dev_fast_core *c)
     VEC_FREE(&c->groups);
     VEC_FREE(&c->links);
     VEC_FREE(&c->packs);
+    VEC_FREE(&c->awaits);
 }
 
 glia_status dev_fast_create(dev_loaded *l, struct dev_fast **out)

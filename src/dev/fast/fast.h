@@ -98,6 +98,7 @@ typedef struct dev_cached {     // a packed operand of SBUF
     size_t bytes;
 } dev_cached;
 
+typedef struct dev_await { const _Atomic uint32_t *ready; uint32_t epoch; } dev_await;
 typedef struct dev_link { dev_chain_link link; uint32_t next; } dev_link;       // index + 1 of the next one
 typedef struct dev_group {      // matmuls of one destination, in order
     float *c;
@@ -127,6 +128,7 @@ typedef struct dev_fast_core {
     VEC(dev_group) groups;
     VEC(dev_link) links;
     VEC(dev_pack_job) packs;
+    VEC(dev_await) awaits;                      // operands of the queue that another core, or execution, is packing
     uint64_t queued_work, queued_bytes;
 } dev_fast_core;
 

@@ -96,6 +96,10 @@ static void flush_worker(void *context, int worker, int workers)
         if (i >= w->c->packs.count) break;
         dev_pack(w->kernels, &w->c->packs.items[i], s);
     }
+    for (uint32_t i = 0; i < w->c->awaits.count; i++) {
+        const dev_await *a = &w->c->awaits.items[i];
+        for (uint32_t spins = 0; atomic_load_explicit(a->ready, memory_order_acquire) != a->epoch; spins++) dev_wait(spins);
+    }
     if (workers > 1) {      // everybody's packing is done before anybody reads it
         atomic_fetch_add(&w->packers_done, 1);
         for (uint32_t spins = 0; atomic_load(&w->packers_done) < (uint32_t)workers; spins++) dev_wait(spins);
@@ -116,7 +120,7 @@ void dev_queue_flush(dev_exec *x, dev_fast_core *c)
         if (split) glia_pool_run(x->machine->pool, flush_worker, &w);
         else flush_worker(&w, 0, 1);
     }
-    c->groups.count = c->links.count = c->packs.count = 0;
+    c->groups.count = c->links.count = c->packs.count = c->awaits.count = 0;
     c->queued_work = c->queued_bytes = 0;
     c->volatile_packs = false;
     c->batch++;

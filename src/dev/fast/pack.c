@@ -2,7 +2,7 @@
 // Packed operands of matmuls: made once, remembered (see fast.h, and kernels.h for the layout).
 //
 // A tensor's store hangs on its dev_buffer and is shared by cores and machines: lookups take no lock, insertions do; an
-// entry that another thread is filling is waited for. It is valid for one generation of the buffer and one level of
+// entry that another thread is filling is waited for when the queue runs. It is valid for one generation of the buffer and one level of
 // kernels; what is not constant is packed anew in each execution, in place. SBUF's cache is a core's own.
 #include <pthread.h>
 #include <stdatomic.h>
@@ -297,8 +297,8 @@ static const uint32_t *from_hbm(dev_exec *x, dev_fast_core *c, const dev_tile *t
     entry *e = store_get(s, key, c, &made);
     if (made)
         fill(x, c, &(dev_pack_job){ .key = *key, .base = base, .out = e->data, .ready = &e->ready, .epoch = s->epoch });
-    else if (e->maker != c)                     // another core packs it
-        for (uint32_t spins = 0; atomic_load_explicit(&e->ready, memory_order_acquire) != s->epoch; spins++) dev_wait(spins);
+    else if (e->maker != c)                     // another core packs it; meanwhile this one packs what comes next
+        VEC_PUSH(&c->awaits) = (dev_await){ &e->ready, s->epoch };
     return e->data;
 }
 
