@@ -5,7 +5,7 @@
 // ops of the group on rows 0..127, then on rows 128..255, so that what lives inside the group lives for one tile only.
 // A group has one row structure; an op of another structure, or one that needs a value of the group in another order,
 // flushes it first.
-#include "compile/lower/lower.h"
+#include "compile/lower/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -157,19 +157,7 @@ glia_status lower_row_op(lower *l, const ir_inst *i)
 
 // ---- emission ------------------------------------------------------------------------------------------------------
 
-typedef struct row_site {           // one op on one tile of one core
-    lower *l;
-    const ir_inst *i;
-    uint32_t core, origin;
-    int row_rank, rows;
-    int64_t first, cols;
-    bool features;                  // a group of a FEATURES store: `first` is the group
-    tile_operand dst;
-} row_site;
-
-typedef struct row_source { tile_operand o; bool splat, column; double number; } row_source;
-
-static glia_status source(row_site *s, int operand, row_source *out)
+glia_status row_operand(row_site *s, int operand, row_source *out)
 {
     const value *v = lower_value(s->l, s->i->operands[operand]);
     *out = (row_source){ 0 };
@@ -188,7 +176,7 @@ static glia_status source(row_site *s, int operand, row_source *out)
 }
 
 // One element per partition read as if it were `cols` wide.
-static tile_operand widened(const row_site *s, const row_source *x)
+tile_operand row_widened(const row_site *s, const row_source *x)
 {
     tile_operand o = x->o;
     if (!x->column) return o;
@@ -198,7 +186,7 @@ static tile_operand widened(const row_site *s, const row_source *x)
     return o;
 }
 
-static tile_id temporary(row_site *s, num_dtype dtype, tile_operand *out)
+tile_id row_temporary(row_site *s, num_dtype dtype, tile_operand *out)
 {
     const tile_id t = tile_new(s->l->f[s->core], ISA_SBUF, s->rows, (uint64_t)s->cols * (uint64_t)num_size(dtype));
     *out = tile_view(s->l->f[s->core], t, dtype, s->rows, 0, (int)s->cols);
@@ -211,18 +199,18 @@ static tile_operand immediate(num_dtype dtype, double number)
     return tile_plain(isa_imm_f32((float)number));
 }
 
-static void emit_set(row_site *s, tile_operand dst, double number)
+void row_set(row_site *s, tile_operand dst, double number)
 {
     const bool is_float = num_is_float((num_dtype)dst.o.dtype);
     const tile_operand o[2] = { dst, tile_plain(is_float ? isa_imm_f32((float)number) : isa_imm_int((int64_t)number)) };
     tile_emit(s->l->f[s->core], ISA_memset, ISA_DVE, s->origin, 2, o, 0, NULL);
 }
 
-static void emit_tt(row_site *s, tile_operand dst, tile_operand a, tile_operand b, isa_alu alu, bool exact)
+void row_tt(row_site *s, tile_operand dst, tile_operand a, tile_operand b, isa_alu alu, bool exact)
 {
     if (a.o.space == ISA_PSUM && b.o.space == ISA_PSUM) {   // an instruction reads at most one tensor from PSUM
         tile_operand copy;
-        temporary(s, NUM_F32, &copy);
+        row_temporary(s, NUM_F32, &copy);
         lower_copy(s->l, s->core, lower_copy_engine(s->l, s->core, s->cols, true), s->origin, copy, a);
         a = copy;
     }
@@ -232,7 +220,7 @@ static void emit_tt(row_site *s, tile_operand dst, tile_operand a, tile_operand 
     if (!exact) s->l->busy[s->core][ISA_DVE] += s->cols;
 }
 
-static void emit_ts(row_site *s, tile_operand dst, tile_operand a, tile_operand b, isa_alu alu, bool reverse)
+void row_ts(row_site *s, tile_operand dst, tile_operand a, tile_operand b, isa_alu alu, bool reverse)
 {
     const tile_operand o[3] = { dst, a, b };
     const uint8_t attr[4] = { alu, reverse, ISA_ALU_NONE, 0 };
@@ -259,46 +247,46 @@ static tile_operand scalar_operand(const row_source *x)
 }
 
 // dst = x alu y for any mix of tensors, columns and constants.
-static void emit_binary(row_site *s, tile_operand dst, row_source x, row_source y, isa_alu alu, bool commutes, bool exact)
+void row_binary(row_site *s, tile_operand dst, row_source x, row_source y, isa_alu alu, bool commutes, bool exact)
 {
     if (exact || (x.splat && y.splat)) {
         if (x.splat) {
             const double number = x.number;
-            temporary(s, (num_dtype)(exact ? dst.o.dtype : NUM_F32), &x.o);
+            row_temporary(s, (num_dtype)(exact ? dst.o.dtype : NUM_F32), &x.o);
             x.splat = x.column = false;
-            emit_set(s, x.o, number);
+            row_set(s, x.o, number);
         }
         if (exact && y.splat) {
             const double number = y.number;
-            temporary(s, (num_dtype)dst.o.dtype, &y.o);
+            row_temporary(s, (num_dtype)dst.o.dtype, &y.o);
             y.splat = y.column = false;
-            emit_set(s, y.o, number);
+            row_set(s, y.o, number);
         }
     }
-    if (!exact && is_scalar_operand(&y) && !(x.splat)) emit_ts(s, dst, widened(s, &x), scalar_operand(&y), alu, false);
-    else if (!exact && is_scalar_operand(&x)) emit_ts(s, dst, widened(s, &y), scalar_operand(&x), alu, !commutes);
-    else emit_tt(s, dst, widened(s, &x), widened(s, &y), alu, exact);
+    if (!exact && is_scalar_operand(&y) && !(x.splat)) row_ts(s, dst, row_widened(s, &x), scalar_operand(&y), alu, false);
+    else if (!exact && is_scalar_operand(&x)) row_ts(s, dst, row_widened(s, &y), scalar_operand(&x), alu, !commutes);
+    else row_tt(s, dst, row_widened(s, &x), row_widened(s, &y), alu, exact);
 }
 
 static glia_status emit_divide(row_site *s)
 {
     row_source x, y;
-    TRY(source(s, 0, &x));
-    TRY(source(s, 1, &y));
+    TRY(row_operand(s, 0, &x));
+    TRY(row_operand(s, 1, &y));
     if (!num_is_float(s->i->shape.dtype)) return LOWER_UNSUPPORTED(s->i, "divides integers; the chip has no integer division");
     if (y.splat) {
         y.number = 1.0 / y.number;
-        emit_binary(s, s->dst, x, y, ISA_ALU_MULTIPLY, true, false);
+        row_binary(s, s->dst, x, y, ISA_ALU_MULTIPLY, true, false);
         return GLIA_OK;
     }
     row_source inverse = { .column = y.column };
     const int64_t cols = s->cols;
     if (y.column) s->cols = 1;
-    temporary(s, NUM_F32, &inverse.o);
+    row_temporary(s, NUM_F32, &inverse.o);
     const tile_operand o[2] = { inverse.o, y.o };
     tile_emit(s->l->f[s->core], ISA_reciprocal, ISA_DVE, s->origin, 2, o, 0, NULL);
     s->cols = cols;
-    emit_binary(s, s->dst, x, inverse, ISA_ALU_MULTIPLY, true, false);
+    row_binary(s, s->dst, x, inverse, ISA_ALU_MULTIPLY, true, false);
     return GLIA_OK;
 }
 
@@ -308,29 +296,29 @@ static glia_status emit_compare(row_site *s)
                                    [IR_GT] = ISA_ALU_GT, [IR_LE] = ISA_ALU_LE, [IR_LT] = ISA_ALU_LT };
     row_source x, y;
     if (s->i->attrs.compare_type == IR_COMPARE_TOTALORDER) return LOWER_UNSUPPORTED(s->i, "compares in TOTALORDER");
-    TRY(source(s, 0, &x));
-    TRY(source(s, 1, &y));
-    emit_binary(s, s->dst, x, y, alu[s->i->attrs.direction], false, false);
+    TRY(row_operand(s, 0, &x));
+    TRY(row_operand(s, 1, &y));
+    row_binary(s, s->dst, x, y, alu[s->i->attrs.direction], false, false);
     return GLIA_OK;
 }
 
 static glia_status emit_select(row_site *s)
 {
     row_source p, a, b;
-    TRY(source(s, 0, &p));
-    TRY(source(s, 1, &a));
-    TRY(source(s, 2, &b));
+    TRY(row_operand(s, 0, &p));
+    TRY(row_operand(s, 1, &a));
+    TRY(row_operand(s, 2, &b));
     if (p.splat) {
         row_source *one = p.number != 0 ? &a : &b;
-        if (one->splat) emit_set(s, s->dst, one->number);
-        else lower_copy(s->l, s->core, ISA_DVE, s->origin, s->dst, widened(s, one));
+        if (one->splat) row_set(s, s->dst, one->number);
+        else lower_copy(s->l, s->core, ISA_DVE, s->origin, s->dst, row_widened(s, one));
         return GLIA_OK;
     }
-    if (b.splat) emit_set(s, s->dst, b.number);
-    else lower_copy(s->l, s->core, lower_copy_engine(s->l, s->core, s->cols, false), s->origin, s->dst, widened(s, &b));
-    tile_operand predicate = widened(s, &p);
+    if (b.splat) row_set(s, s->dst, b.number);
+    else lower_copy(s->l, s->core, lower_copy_engine(s->l, s->core, s->cols, false), s->origin, s->dst, row_widened(s, &b));
+    tile_operand predicate = row_widened(s, &p);
     predicate.o.dtype = NUM_U8;     // a bool is a byte of 0 or 1
-    const tile_operand o[3] = { s->dst, a.splat ? immediate(NUM_F32, a.number) : widened(s, &a), predicate };
+    const tile_operand o[3] = { s->dst, a.splat ? immediate(NUM_F32, a.number) : row_widened(s, &a), predicate };
     const uint8_t attr[1] = { 0 };
     tile_emit(s->l->f[s->core], ISA_copy_predicated, ISA_DVE, s->origin, 3, o, 1, attr);
     return GLIA_OK;
@@ -339,28 +327,28 @@ static glia_status emit_select(row_site *s)
 static glia_status emit_convert(row_site *s)
 {
     row_source x;
-    TRY(source(s, 0, &x));
+    TRY(row_operand(s, 0, &x));
     const num_dtype from = s->i->operands[0]->shape.dtype, to = s->i->shape.dtype;
     if (num_is_float(from) && num_is_integer(to))
         return LOWER_UNSUPPORTED(s->i, "converts %s to %s by truncation; the chip rounds to nearest even", num_dtype_get(from)->name,
                                  num_dtype_get(to)->name);
-    if (x.splat) emit_set(s, s->dst, to == NUM_BOOL ? x.number != 0 : x.number);
-    else if (to == NUM_BOOL) emit_ts(s, s->dst, widened(s, &x), immediate(NUM_F32, 0), ISA_ALU_NE, false);
+    if (x.splat) row_set(s, s->dst, to == NUM_BOOL ? x.number != 0 : x.number);
+    else if (to == NUM_BOOL) row_ts(s, s->dst, row_widened(s, &x), immediate(NUM_F32, 0), ISA_ALU_NE, false);
     else if (num_bits(from) == 64 || num_bits(to) == 64) return LOWER_UNSUPPORTED(s->i, "converts a 64-bit type");
-    else lower_copy(s->l, s->core, lower_copy_engine(s->l, s->core, s->cols, false), s->origin, s->dst, widened(s, &x));
+    else lower_copy(s->l, s->core, lower_copy_engine(s->l, s->core, s->cols, false), s->origin, s->dst, row_widened(s, &x));
     return GLIA_OK;
 }
 
 static glia_status emit_clamp(row_site *s)
 {
     row_source lo, x, hi;
-    TRY(source(s, 0, &lo));
-    TRY(source(s, 1, &x));
-    TRY(source(s, 2, &hi));
+    TRY(row_operand(s, 0, &lo));
+    TRY(row_operand(s, 1, &x));
+    TRY(row_operand(s, 2, &hi));
     row_source t = { 0 };
-    temporary(s, NUM_F32, &t.o);
-    emit_binary(s, t.o, x, lo, ISA_ALU_MAXIMUM, true, false);
-    emit_binary(s, s->dst, t, hi, ISA_ALU_MINIMUM, true, false);
+    row_temporary(s, NUM_F32, &t.o);
+    row_binary(s, t.o, x, lo, ISA_ALU_MAXIMUM, true, false);
+    row_binary(s, s->dst, t, hi, ISA_ALU_MINIMUM, true, false);
     return GLIA_OK;
 }
 
@@ -371,8 +359,8 @@ static glia_status emit_square_sum(row_site *s, const value *v)
     TRY(value_operand(s->l, s->core, s->i, v, s->row_rank, s->first, s->rows, &x.o, &x.column));
     s->cols = width;
     tile_operand squares;
-    temporary(s, NUM_F32, &squares);
-    const tile_operand o[5] = { squares, widened(s, &x), tile_plain(isa_imm_f32(1.0f)), tile_plain(isa_none()), s->dst };
+    row_temporary(s, NUM_F32, &squares);
+    const tile_operand o[5] = { squares, row_widened(s, &x), tile_plain(isa_imm_f32(1.0f)), tile_plain(isa_none()), s->dst };
     const uint8_t attr[2] = { ISA_ACT_SQUARE, ISA_REDUCE_RESET_REDUCE };
     tile_emit(s->l->f[s->core], ISA_activation, ISA_ACT, s->origin, 5, o, 2, attr);
     s->l->busy[s->core][ISA_ACT] += width + 64;
@@ -435,10 +423,10 @@ static glia_status emit_reduce(row_site *s)
         }
     }
     row_source init;
-    TRY(source(s, 1, &init));
+    TRY(row_operand(s, 1, &init));
     if (axes == 0) {
         s->cols = cols;
-        emit_binary(s, s->dst, x, init, rule->alu, true, false);
+        row_binary(s, s->dst, x, init, rule->alu, true, false);
         return GLIA_OK;
     }
     const tile_operand o[2] = { s->dst, x.o };
@@ -450,7 +438,7 @@ static glia_status emit_reduce(row_site *s)
                                          (op == IR_MINIMUM && init.number >= 3.4028234e38) ||
                                          (op == IR_OR && init.number == 0) || (op == IR_AND && init.number != 0));
     row_source partial = { .o = s->dst };
-    if (!identity) emit_binary(s, s->dst, partial, init, rule->alu, true, false);
+    if (!identity) row_binary(s, s->dst, partial, init, rule->alu, true, false);
     return GLIA_OK;
 }
 
@@ -469,7 +457,7 @@ static glia_status emit_concatenate(row_site *s)
         if (width == 0) continue;
         row_source x;
         s->cols = outer * width;
-        TRY(source(s, k, &x));
+        TRY(row_operand(s, k, &x));
         tile_operand dst = s->dst;
         dst.o.offset += at * num_size(i->shape.dtype);
         dst.o.rank = 2;
@@ -482,8 +470,8 @@ static glia_status emit_concatenate(row_site *s)
             dst.o.step[0] = 1;
             dst.o.count[0] = (uint32_t)width;
         }
-        if (x.splat) emit_set(s, dst, x.number);
-        else lower_copy(s->l, s->core, lower_copy_engine(s->l, s->core, outer * width, false), s->origin, dst, widened(s, &x));
+        if (x.splat) row_set(s, dst, x.number);
+        else lower_copy(s->l, s->core, lower_copy_engine(s->l, s->core, outer * width, false), s->origin, dst, row_widened(s, &x));
         at += width;
     }
     s->cols = cols;
@@ -522,10 +510,10 @@ static glia_status emit_unary(row_site *s)
     const custom_rule *custom = custom_of(s->i);
     const isa_act act = custom ? custom->act : rule_of(s->i->op)->act;
     row_source x;
-    TRY(source(s, 0, &x));
+    TRY(row_operand(s, 0, &x));
     if (x.splat) return LOWER_UNSUPPORTED(s->i, "applies to a constant; fold it first");
     if (!num_is_float(s->i->shape.dtype)) return LOWER_UNSUPPORTED(s->i, "is not lowered for %s", num_dtype_get(s->i->shape.dtype)->name);
-    emit_act(s, s->dst, widened(s, &x), act);
+    emit_act(s, s->dst, row_widened(s, &x), act);
     return GLIA_OK;
 }
 
@@ -545,14 +533,14 @@ static glia_status emit_op(row_site *s)
     case IR_CONCATENATE: return emit_concatenate(s);
     case IR_IOTA: return emit_iota(s);
     case IR_NEGATE:
-        TRY(source(s, 0, &x));
+        TRY(row_operand(s, 0, &x));
         if (!num_is_float(i->shape.dtype)) return LOWER_UNSUPPORTED(i, "negates an integer");
-        emit_ts(s, s->dst, widened(s, &x), immediate(NUM_F32, -1.0), ISA_ALU_MULTIPLY, false);
+        row_ts(s, s->dst, row_widened(s, &x), immediate(NUM_F32, -1.0), ISA_ALU_MULTIPLY, false);
         return GLIA_OK;
     case IR_NOT:
         if (i->shape.dtype != NUM_BOOL) return LOWER_UNSUPPORTED(i, "inverts the bits of an integer");
-        TRY(source(s, 0, &x));
-        emit_ts(s, s->dst, widened(s, &x), immediate(NUM_F32, 0), ISA_ALU_EQ, false);
+        TRY(row_operand(s, 0, &x));
+        row_ts(s, s->dst, row_widened(s, &x), immediate(NUM_F32, 0), ISA_ALU_EQ, false);
         return GLIA_OK;
     default: break;
     }
@@ -562,9 +550,9 @@ static glia_status emit_op(row_site *s)
     if (ir_op_class_of(i->op) == IR_CLASS_UNARY) return emit_unary(s);
     if ((i->op == IR_AND || i->op == IR_OR || i->op == IR_XOR) && i->shape.dtype != NUM_BOOL)
         return LOWER_UNSUPPORTED(i, "works on the bits of an integer");
-    TRY(source(s, 0, &x));
-    TRY(source(s, 1, &y));
-    emit_binary(s, s->dst, x, y, rule->alu, rule->commutes, exact);
+    TRY(row_operand(s, 0, &x));
+    TRY(row_operand(s, 1, &y));
+    row_binary(s, s->dst, x, y, rule->alu, rule->commutes, exact);
     return GLIA_OK;
 }
 
