@@ -30,11 +30,11 @@ GREEDY = 64
 
 
 class Glia:
-    def __init__(self, binary, model):
-        self.binary, self.model = binary, model
+    def __init__(self, binary, model, *options):
+        self.binary, self.model, self.options = binary, model, options
 
     def run(self, *args):
-        done = subprocess.run([self.binary, *args, "--model", self.model], capture_output=True, text=True, check=False)
+        done = subprocess.run([self.binary, *args, "--model", self.model, *self.options], capture_output=True, text=True, check=False)
         if done.returncode:
             sys.exit(f"FAIL: glia {' '.join(args)[:200]}: exit {done.returncode}: {done.stderr}")
         return done.stdout
@@ -138,4 +138,5 @@ def main():
     {"reference": reference_test, "llama": llama_test, "perplexity": perplexity_test}[sys.argv[2]](Glia(sys.argv[1], path), path)
 
 
-main()
+if __name__ == "__main__":
+    main()
