@@ -30,6 +30,9 @@ typedef struct bucket { VEC(record) items; } bucket;
 
 typedef struct known { int32_t done[ISA_LANES]; } known;
 
+// The number of barriers that a core has passed at its last read and its last write of a tensor; -1: there is none.
+typedef struct last_use { int64_t read, write; } last_use;
+
 typedef struct walker {
     isa_program *p;
     uint32_t core;
@@ -43,6 +46,8 @@ typedef struct walker {
     int32_t count[ISA_LANES];       // completions so far
     int32_t skipped[ISA_LANES];     // completions of calls that were not walked (see may_skip)
     int32_t floor;                  // seq on POOL of the last barrier, 0 if none
+    uint32_t barriers;              // passed so far, those of calls that were not walked included
+    const last_use *other;          // [tensor] of the other core; NULL when there is none
     int32_t ***needs;               // [function][insn] -> int32[ISA_LANES] or NULL
 } walker;
 
@@ -210,6 +215,22 @@ static void settle(walker *w, const isa_insn *i, bool dma, const needs *n, int32
     }
 }
 
+// What the other core reads or overwrites behind the barrier has to be complete before it.
+static void meet_barrier(walker *w, needs *n)
+{
+    w->barriers++;
+    for (uint32_t t = 0; t < w->p->tensors.count && w->other; t++) {
+        const bool written = w->other[t].write >= w->barriers, used = written || w->other[t].read >= w->barriers;
+        uint32_t kept = 0;
+        for (uint32_t k = 0; k < w->hbm[t].items.count; k++) {
+            const record *r = &w->hbm[t].items.items[k];
+            if (r->write ? used : written) need(n, r->lane, r->seq);
+            else w->hbm[t].items.items[kept++] = *r;
+        }
+        w->hbm[t].items.count = kept;
+    }
+}
+
 static void step(walker *w, uint32_t function, uint32_t at, const binding *binds, const int32_t *base)
 {
     const isa_function *f = w->p->cores[w->core].functions.items[function];
@@ -220,11 +241,7 @@ static void step(walker *w, uint32_t function, uint32_t at, const binding *binds
     record records[ISA_OPERANDS * 2];
     binding where[ISA_OPERANDS * 2];
     int count = 0;
-    if (i->op == ISA_barrier) {
-        for (uint32_t t = 0; t < w->p->tensors.count; t++)
-            for (uint32_t k = 0; k < w->hbm[t].items.count; k++) need(&n, w->hbm[t].items.items[k].lane, w->hbm[t].items.items[k].seq);
-        for (uint32_t t = 0; t < w->p->tensors.count; t++) w->hbm[t].items.count = 0;
-    }
+    if (i->op == ISA_barrier) meet_barrier(w, &n);
     for (int k = 0; k < i->operand_count; k++) {
         const isa_access a = isa_operand_access(i, k);
         record r;
@@ -322,11 +339,28 @@ static void find_skips(const walker *w, const isa_function *f, const binding *bi
     glia_free(high);
 }
 
+// What the callee's slots are in this call. The caller frees them.
+static binding *callee_bindings(const isa_core *c, const isa_function *f, const isa_insn *call, const binding *binds)
+{
+    const isa_table *t = &c->tables.items[isa_operand_of(f, call, 1)->offset];
+    const isa_binding *row = &t->items[(uint64_t)isa_operand_of(f, call, 2)->offset * t->formals];
+    const isa_function *g = c->functions.items[isa_operand_of(f, call, 0)->offset];
+    binding *inner = glia_alloc((g->slots.count + 1) * sizeof *inner);
+    for (uint32_t s = 0; s < g->slots.count; s++) {
+        const isa_slot *slot = &g->slots.items[s];
+        inner[s] = slot->kind == ISA_SLOT_GLOBAL ? (binding){ slot->index, 0 }
+                                                 : (binding){ binds[row[slot->index].slot].tensor,
+                                                              binds[row[slot->index].slot].offset + (int64_t)row[slot->index].offset };
+    }
+    return inner;
+}
+
 static void walk(walker *w, uint32_t function, const binding *binds)
 {
     const isa_core *c = &w->p->cores[w->core];
     const isa_function *f = c->functions.items[function];
     int32_t base[ISA_LANES], before[ISA_LANES];
+    uint32_t barriers_in_call = 0;  // the last one walked
     for (int x = 0; x < ISA_LANES; x++) base[x] = w->count[x] + w->skipped[x];
     uint8_t *skip = glia_alloc(f->insns.count + 1);
     find_skips(w, f, binds, skip);
@@ -339,22 +373,16 @@ static void walk(walker *w, uint32_t function, const binding *binds)
         }
         if (skip[k]) {
             for (int x = 0; x < ISA_LANES; x++) w->skipped[x] += w->count[x] - before[x];
+            w->barriers += barriers_in_call;
             continue;
         }
         memcpy(before, w->count, sizeof before);
+        const uint32_t barriers_before = w->barriers;
         const uint32_t callee = (uint32_t)isa_operand_of(f, i, 0)->offset;
-        const isa_table *t = &c->tables.items[isa_operand_of(f, i, 1)->offset];
-        const isa_binding *row = &t->items[(uint64_t)isa_operand_of(f, i, 2)->offset * t->formals];
-        const isa_function *g = c->functions.items[callee];
-        binding *inner = glia_alloc((g->slots.count + 1) * sizeof *inner);
-        for (uint32_t s = 0; s < g->slots.count; s++) {
-            const isa_slot *slot = &g->slots.items[s];
-            inner[s] = slot->kind == ISA_SLOT_GLOBAL ? (binding){ slot->index, 0 }
-                                                     : (binding){ binds[row[slot->index].slot].tensor,
-                                                                  binds[row[slot->index].slot].offset + (int64_t)row[slot->index].offset };
-        }
+        binding *inner = callee_bindings(c, f, i, binds);
         walk(w, callee, inner);
         glia_free(inner);
+        barriers_in_call = w->barriers - barriers_before;
     }
     glia_free(skip);
 }
@@ -383,6 +411,30 @@ static void mark_written(const isa_program *p, const isa_core *c, const isa_func
             if (g->slots.items[s].kind != ISA_SLOT_FORMAL || !(g->slots.items[s].access & ISA_WRITE)) continue;
             const isa_slot *slot = &f->slots.items[row[g->slots.items[s].index].slot];
             if (slot->kind == ISA_SLOT_GLOBAL) written[storage_of(p, slot->index)] = 1;
+        }
+    }
+}
+
+// The last uses of all tensors by a core, calls expanded.
+static void find_last_uses(const isa_program *p, const isa_core *c, uint32_t function, const binding *binds, int64_t *barriers, last_use *out)
+{
+    const isa_function *f = c->functions.items[function];
+    for (uint32_t k = 0; k < f->insns.count; k++) {
+        const isa_insn *i = &f->insns.items[k];
+        if (i->op == ISA_call) {
+            binding *inner = callee_bindings(c, f, i, binds);
+            find_last_uses(p, c, (uint32_t)isa_operand_of(f, i, 0)->offset, inner, barriers, out);
+            glia_free(inner);
+            continue;
+        }
+        *barriers += i->op == ISA_barrier;
+        for (int o = 0; o < i->operand_count; o++) {
+            const isa_operand *op = isa_operand_of(f, i, o);
+            if (op->space != ISA_HBM) continue;
+            last_use *u = &out[storage_of(p, binds[op->tensor].tensor)];
+            const isa_access a = isa_operand_access(i, o);
+            if (a & ISA_READ) u->read = *barriers;
+            if (a & ISA_WRITE) u->write = *barriers;
         }
     }
 }
@@ -423,10 +475,19 @@ glia_status sync_run(isa_program *p)
     for (uint32_t core = 0; core < p->core_count; core++)
         for (uint32_t k = 0; k < p->cores[core].functions.count; k++)
             mark_written(p, &p->cores[core], p->cores[core].functions.items[k], written);
+    last_use *uses = glia_alloc((p->core_count * p->tensors.count + 1) * sizeof *uses);
+    for (uint32_t k = 0; k < p->core_count * p->tensors.count; k++) uses[k] = (last_use){ -1, -1 };
+    for (uint32_t core = 0; core < p->core_count && p->core_count > 1; core++) {
+        int64_t barriers = 0;
+        binding *b = entry_bindings(p->cores[core].functions.items[0]);
+        find_last_uses(p, &p->cores[core], 0, b, &barriers, uses + core * p->tensors.count);
+        glia_free(b);
+    }
     for (uint32_t core = 0; core < p->core_count; core++) {
         const isa_core *c = &p->cores[core];
         AUTO(glia_arena) arena = glia_arena_create();
-        walker w = { .p = p, .core = core, .arena = arena, .written = written };
+        walker w = { .p = p, .core = core, .arena = arena, .written = written,
+                     .other = p->core_count == 2 ? uses + (1 - core) * p->tensors.count : NULL };
         w.sbuf_buckets = 512;
         w.psum_buckets = 32;
         w.sbuf = ARENA_ARRAY(arena, bucket, w.sbuf_buckets);
@@ -443,6 +504,7 @@ glia_status sync_run(isa_program *p)
         for (uint32_t k = 0; k < p->tensors.count; k++) VEC_FREE(&w.hbm[k].items);
         for (int k = 0; k < ISA_LANES; k++) VEC_FREE(&w.start[k]);
     }
+    glia_free(uses);
     glia_free(written);
     return GLIA_OK;
 }
