@@ -197,3 +197,18 @@ TEST(lower, products_of_products_stay_in_psum)
           " h = f32[100,256] multiply(a, b)\n ROOT r = f32[100,128] dot(h, d), lhs_contracting_dims={1}, rhs_contracting_dims={1} }",
           (check_options){ .tolerance = 1e-4, .scale = 0.3 });
 }
+
+// A fold in any order needs an op that does not mind; the others have no place in the accumulator.
+TEST(lower, regions_that_depend_on_the_order_are_refused)
+{
+    static const char *const ops[] = { "subtract", "divide", "power" };
+    for (size_t k = 0; k < COUNT_OF(ops); k++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "HloModule m\nf { x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT z = f32[] %s(x, y) }\n"
+                 "ENTRY e { a = f32[4] parameter(0)\n c = f32[] constant(100)\n ROOT r = f32[] reduce(a, c), dimensions={0}, to_apply=f }", ops[k]);
+        const check_options o = { .target = "trn2", .lnc = 1 };
+        isa_program *p = NULL;
+        EXPECT_FAILS(check_compile(text, &o, &p), UNSUPPORTED, "has a region that is not one of add");
+    }
+}

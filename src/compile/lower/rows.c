@@ -123,9 +123,9 @@ glia_status lower_row_op(lower *l, const ir_inst *i)
             if (i->attrs.dimensions.items[d] < p.row_rank)
                 return LOWER_UNSUPPORTED(i, "reduces dimension %lld, which is on the partition axis here; reduce trailing dimensions",
                                          (long long)i->attrs.dimensions.items[d]);
-        ir_op op;
-        if (!ir_region_is_binary(i->attrs.computations[0], &op) || !rule_of(op))
-            return LOWER_UNSUPPORTED(i, "has a region that is not one of add, multiply, maximum, minimum, and, or");
+        ir_op op;       // folded into the engine's accumulator in its order: what depends on the order is not a reduction
+        if (!ir_region_is_binary(i->attrs.computations[0], &op) || !rule_of(op) || !rule_of(op)->commutes)
+            return LOWER_UNSUPPORTED(i, "has a region that is not one of add, multiply, maximum, minimum, and, or, xor");
     }
     if (i->op == IR_CONCATENATE && i->attrs.index < p.row_rank) return lower_concatenate(l, i);
     bool flush = l->pending.count > 0 && (l->pending_blocks != p.blocks || l->pending_block_rows != p.block_rows);
