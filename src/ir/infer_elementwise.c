@@ -104,7 +104,7 @@ static num_dtype real_of(num_dtype t)
 
 static ir_shape with_dtype(const ir_shape *s, num_dtype dtype)
 {
-    return (ir_shape){.dtype = dtype, .rank = s->rank, .dims = s->dims, .dynamic = s->dynamic};
+    return (ir_shape){.dtype = dtype, .rank = s->rank, .dims = s->dims};
 }
 
 glia_status ir_infer_unary(const ir_infer *in, ir_shape *out)

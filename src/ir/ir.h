@@ -3,8 +3,7 @@
 //
 // A module owns computations; a computation owns instructions in a topological order (operands before users); one is
 // its root. Everything lives in the module's arena: nodes are never freed singly, pointers stay valid until the module
-// is destroyed. Shapes are static, with an optional bound per dimension kept for later (`dynamic`). Semantics are
-// StableHLO's, in the normal form of HLO: `broadcast` is broadcast_in_dim, `dot` is dot_general, a multi-result op has
+// is destroyed. Shapes are static. Semantics are StableHLO's, in the normal form of HLO: `broadcast` is broadcast_in_dim, `dot` is dot_general, a multi-result op has
 // a tuple shape and is read with get-tuple-element.
 //
 // Not here: how anything is compiled. Not thread-safe while being built; read-only afterwards, then any thread.
@@ -35,7 +34,6 @@ typedef struct ir_shape {
     uint8_t is_tuple;
     int rank;                       // of an array
     const int64_t *dims;            // [rank], outermost first
-    const uint8_t *dynamic;         // [rank] or NULL: 1 where the dim is a bound
     const int *minor_to_major;      // [rank] or NULL: the layout as the text gave it (entry layouts only; default is row-major)
     int tuple_size;
     const struct ir_shape *elements;    // [tuple_size]

@@ -110,15 +110,16 @@ static bool parse_header(parse *p)
     }
     p->module->name = glia_arena_strndup(p->module->arena, name.data, (size_t)name.size);
     while (ir_lex_accept(&p->lex, ',')) {
+        ir_lex_skip(&p->lex);
+        const char *where = p->lex.at;
         if (!ir_lex_name(&p->lex, &name) || !parse_expect(p, '=', "a module attribute")) {
             return PARSE_FAIL(p, p->lex.at, INVALID, "expected key=value of the module");
         } else if (ir_text_is(name, "entry_computation_layout")) {
             if (!parse_entry_layout(p)) return false;
         } else if (ir_text_is(name, "input_output_alias")) {
             if (!parse_aliases(p)) return false;
-        } else if (!ir_lex_skip_value(&p->lex, NULL))
-            return PARSE_FAIL(p, p->lex.at, INVALID, "module attribute '%.*s' has no value that ends", name.size,
-                              name.data);
+        } else if (!parse_ignored(p, where, (ir_text){"module", 6}, name))
+            return false;
     }
     return true;
 }
@@ -181,8 +182,12 @@ static void parse_body(parse *p)
     }
     while (ir_lex_accept(&p->lex, ',')) { // execution_thread="..."
         ir_text key;
-        if (ir_lex_name(&p->lex, &key) && ir_lex_accept(&p->lex, '=') && ir_lex_skip_value(&p->lex, NULL)) continue;
-        PARSE_FAIL(p, p->lex.at, INVALID, "expected key=value after computation '%s'", p->computation->name);
+        ir_lex_skip(&p->lex);
+        const char *where = p->lex.at;
+        if (!ir_lex_name(&p->lex, &key) || !ir_lex_accept(&p->lex, '='))
+            PARSE_FAIL(p, where, INVALID, "expected key=value after computation '%s'", p->computation->name);
+        else if (parse_ignored(p, where, (ir_text){"computation", 11}, key))
+            continue;
         return;
     }
 }

@@ -82,9 +82,12 @@ typedef struct parse_extra {
     int64_t source_line, stack_frame;
     ir_text window; // of reduce-window; size 0: none
 } parse_extra;
-// `op` decides which keys have meaning; IR_OP_COUNT for an opcode that is not in the table.
-bool parse_attributes(parse *p, ir_op op, const char *where, ir_attrs *attrs, parse_extra *extra);
+// `op` decides which keys have meaning; IR_OP_COUNT for an opcode that is not in the table: then `opcode` does.
+bool parse_attributes(parse *p, ir_op op, ir_text opcode, const char *where, ir_attrs *attrs, parse_extra *extra);
 bool parse_int_list(parse *p, ir_dims *out); // {0,2}
+// parse_ignored.c: skips the value of `key`, which stands at `where`, of an opcode, or of "module" or "computation", and
+// reports it unless ignored.def says that it may be ignored. False where the value does not end.
+bool parse_ignored(parse *p, const char *where, ir_text of, ir_text key);
 bool parse_callee_name(parse *p, ir_computation **out);
 // parse_inst.c: one instruction; never fails (problems are reported and recovered from).
 void parse_instruction(parse *p);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attributes in HLO text: what attrs.def lists for the op is read by kind; metadata becomes the place of the
-// instruction; everything else (sharding, backend hints, statistics, precision algorithms: f32 accumulation is at least
-// as exact) is skipped by brackets.
+// instruction; what ignored.def lists is skipped; all else is refused.
 #include <string.h>
 
 #include "ir/attrs.h"
@@ -173,12 +172,25 @@ static bool parse_precision(parse *p, const char **out)
     while (!ir_lex_accept(&p->lex, '}')) {
         ir_text name;
         if (text.size && !parse_expect(p, ',', "a precision")) return false;
+        const char *where = p->lex.at;
         if (!ir_lex_name(&p->lex, &name)) return expected(p, "a precision");
-        any |= !ir_text_is(name, "default");
+        const bool plain = ir_text_is(name, "default");
+        if (!plain && !ir_text_is(name, "high") && !ir_text_is(name, "highest")) // packed_nibble: another type
+            return PARSE_FAIL(p, where, UNSUPPORTED, "precision '%.*s' is not supported; default, high and highest are",
+                              name.size, name.data);
+        any |= !plain;
         glia_putf(&text, "%s%.*s", text.size ? "," : "", name.size, name.data);
     }
     *out = any ? glia_arena_strdup(p->module->arena, glia_strbuf_str(&text)) : "";
     return true;
+}
+
+static bool parse_fusion_kind(parse *p)
+{
+    static const char *const kinds[] = {"kLoop", "kInput", "kOutput", "kCustom"};
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        if (ir_lex_accept_word(&p->lex, kinds[i])) return true;
+    return expected(p, "kLoop, kInput, kOutput or kCustom");
 }
 
 bool parse_callee_name(parse *p, ir_computation **out)
@@ -294,7 +306,7 @@ static bool parse_value_of(parse *p, const ir_attr_row *row, ir_attrs *attrs)
     case IR_ATTR_BRANCHES:
         return parse_branches(p, attrs);
     case IR_ATTR_FUSION_KIND:
-        return ir_lex_skip_value(&p->lex, NULL) || expected(p, "a fusion kind");
+        return parse_fusion_kind(p);
     case IR_ATTR_ALIASING:
         return parse_aliasing(p, field);
     case IR_ATTR_KIND_COUNT:
@@ -327,17 +339,31 @@ static bool parse_metadata(parse *p, parse_extra *extra)
     return true;
 }
 
-// Keys of ops that are not in the table but have a normal form.
-static bool parse_foreign(parse *p, ir_text key, ir_attrs *attrs, parse_extra *extra)
+// Keys without a row for the op: metadata, those of reduce-window (which has a normal form), those without meaning.
+static bool parse_foreign(parse *p, const char *where, ir_text opcode, ir_text key, ir_attrs *attrs, parse_extra *extra)
 {
+    const bool window = ir_text_is(opcode, "reduce-window");
     if (ir_text_is(key, "metadata")) return parse_metadata(p, extra);
-    if (ir_text_is(key, "window")) return ir_lex_skip_group(&p->lex, &extra->window) || expected(p, "a window");
-    if (ir_text_is(key, "to_apply") || ir_text_is(key, "calls")) return parse_callee_name(p, &attrs->computations[0]);
-    return ir_lex_skip_value(&p->lex, NULL) || expected(p, "a value");
+    if (window && ir_text_is(key, "window"))
+        return ir_lex_skip_group(&p->lex, &extra->window) || expected(p, "a window");
+    if (window && ir_text_is(key, "to_apply")) return parse_callee_name(p, &attrs->computations[0]);
+    return parse_ignored(p, where, opcode, key);
 }
 
-bool parse_attributes(parse *p, ir_op op, const char *where, ir_attrs *attrs, parse_extra *extra)
+// Of an opcode that is not known: what its attributes mean cannot be judged, and the opcode has been reported.
+static bool skip_attributes(parse *p)
 {
+    while (ir_lex_accept(&p->lex, ',')) {
+        ir_text key;
+        if (!ir_lex_name(&p->lex, &key) || !ir_lex_accept(&p->lex, '=')) return expected(p, "key=value of an attribute");
+        if (!ir_lex_skip_value(&p->lex, NULL)) return expected(p, "a value");
+    }
+    return true;
+}
+
+bool parse_attributes(parse *p, ir_op op, ir_text opcode, const char *where, ir_attrs *attrs, parse_extra *extra)
+{
+    if (op == IR_OP_COUNT && !parse_is_normalised(opcode)) return skip_attributes(p);
     bool seen[128] = {0};
     BUG_ON(ir_attr_row_count > (int)COUNT_OF(seen));
     while (ir_lex_accept(&p->lex, ',')) {
@@ -351,7 +377,7 @@ bool parse_attributes(parse *p, ir_op op, const char *where, ir_attrs *attrs, pa
         if (row && seen[row - ir_attr_rows])
             return PARSE_FAIL(p, at, INVALID, "'%s' has attribute '%s' twice", ir_op_name(op), row->key);
         if (row) seen[row - ir_attr_rows] = true;
-        if (row ? !parse_value_of(p, row, attrs) : !parse_foreign(p, key, attrs, extra)) return false;
+        if (row ? !parse_value_of(p, row, attrs) : !parse_foreign(p, at, opcode, key, attrs, extra)) return false;
     }
     for (int r = 0; r < ir_attr_row_count; r++)
         if (ir_attr_rows[r].op == op && ir_attr_rows[r].required && !seen[r])

@@ -159,11 +159,11 @@ static ir_inst *parse_right_side(parse *p, const char *name, parse_written *w, o
     }
     p->calls_broken = false;
     if (!known_opcode(p, where, w->opcode, &op)) {
-        w->complete = ir_lex_skip_group(&p->lex, NULL) && parse_attributes(p, op, w->where, &w->attrs, &w->extra);
+        w->complete = ir_lex_skip_group(&p->lex, NULL) && parse_attributes(p, op, w->opcode, w->where, &w->attrs, &w->extra);
         return NULL;
     }
     if (!parse_inside(p, op, w, o)) return NULL;
-    w->complete = parse_attributes(p, op, w->where, &w->attrs, &w->extra);
+    w->complete = parse_attributes(p, op, w->opcode, w->where, &w->attrs, &w->extra);
     if (!w->complete || o->unknown || p->calls_broken) return NULL;
     w->operand_count = (int)o->insts.count;
     w->operands = o->insts.items;

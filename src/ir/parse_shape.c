@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes in HLO text: f32[2,<=3]{1,0:T(8,128)}, (f32[], s32[4]), token[]. Tuples nest, up to a limit; the stack of open
+// Shapes in HLO text: f32[2,3]{1,0:T(8,128)}, (f32[], s32[4]), token[]. Tuples nest, up to a limit; the stack of open
 // tuples is ours, not the C stack.
 #include <string.h>
 
@@ -25,8 +25,6 @@ bool parse_at_shape(parse *p)
 static bool parse_dims(parse *p, ir_shape *out)
 {
     int64_t dims[IR_RANK_LIMIT];
-    uint8_t dynamic[IR_RANK_LIMIT];
-    bool any_dynamic = false;
     int rank = 0;
     while (!ir_lex_accept(&p->lex, ']')) {
         const char *where = p->lex.at;
@@ -34,16 +32,16 @@ static bool parse_dims(parse *p, ir_shape *out)
             return PARSE_FAIL(p, where, INVALID, "an array has more than %d dims", IR_RANK_LIMIT);
         if (rank && !parse_expect(p, ',', "a dim")) return false;
         if (ir_lex_accept(&p->lex, '?'))
-            return PARSE_FAIL(p, where, UNSUPPORTED, "a dim without a bound ('?') is not supported; '<=n' is");
-        dynamic[rank] = ir_lex_accept_text(&p->lex, "<=");
-        any_dynamic |= dynamic[rank];
-        where = p->lex.at;
+            return PARSE_FAIL(p, where, UNSUPPORTED, "a dim without a bound ('?') is not supported; a number is");
+        // An array of fewer elements than the bound would be computed as if it were full.
+        if (ir_lex_accept_text(&p->lex, "<="))
+            return PARSE_FAIL(p, where, UNSUPPORTED, "dim %d of an array is a bound ('<='), which is not supported; a number is\n"
+                              "hint: compile once for each size, padded where that keeps the meaning", rank);
         if (!ir_lex_int(&p->lex, &dims[rank]) || dims[rank] < 0)
             return PARSE_FAIL(p, where, INVALID, "expected a dim from 0 to 2^63-1, found %s", parse_found(p));
         rank++;
     }
     *out = ir_shape_array_in(p->module->arena, out->dtype, rank, dims);
-    if (any_dynamic) out->dynamic = memcpy(glia_arena_alloc(p->module->arena, (size_t)rank), dynamic, (size_t)rank);
     return true;
 }
 
@@ -76,6 +74,9 @@ static bool parse_layout(parse *p, ir_shape *s)
     if (count != 0 && count != s->rank)
         return PARSE_FAIL(p, where, INVALID, "layout '%.*s' orders %d dims, the shape has %d", all.size, all.data,
                           count, s->rank);
+    if (memmem(all.data, (size_t)all.size, "D(", 2)) // per dim dense, compressed, singleton: of a sparse array
+        return PARSE_FAIL(p, where, UNSUPPORTED, "layout '%.*s' is of a sparse array, which is not supported; dense ones are",
+                          all.size, all.data);
     if (count == 0 || ir_layout_is_default(s->rank, order)) return true; // tiling and memory space do not matter here
     int *copy = ARENA_ARRAY(p->module->arena, int, (size_t)count);
     s->minor_to_major = memcpy(copy, order, (size_t)count * sizeof *copy);

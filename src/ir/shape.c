@@ -77,7 +77,6 @@ ir_shape ir_shape_copy_in(glia_arena *a, const ir_shape *s)
     ir_shape copy = *s;
     if (!s->is_tuple) {
         copy.dims = copy_array(a, s->dims, (size_t)s->rank, sizeof *s->dims);
-        copy.dynamic = copy_array(a, s->dynamic, (size_t)s->rank, sizeof *s->dynamic);
         copy.minor_to_major = copy_array(a, s->minor_to_major, (size_t)s->rank, sizeof *s->minor_to_major);
         return copy;
     }
@@ -128,7 +127,7 @@ void ir_shape_print(glia_strbuf *out, const ir_shape *s)
     }
     glia_putf(out, "%s[", dtype_text(s->dtype));
     for (int i = 0; i < s->rank; i++)
-        glia_putf(out, "%s%s%lld", i ? "," : "", s->dynamic && s->dynamic[i] ? "<=" : "", (long long)s->dims[i]);
+        glia_putf(out, "%s%lld", i ? "," : "", (long long)s->dims[i]);
     glia_put(out, "]");
 }
 

@@ -95,7 +95,7 @@ TEST(parse, what_means_nothing_here_is_skipped)
         "HloModule m, is_scheduled=true, replica_count=2, num_partitions=4, frontend_attributes={a=\"}\",b=\"{\"}, "
         "allow_spmd_sharding_propagation_to_output={true}, buffer_donor={ (0, {}) }, alias_passthrough_params=true\n"
         "/* a comment */ // and another\n"
-        "ENTRY e {\n  x = f32[4]{0} parameter(0), sharding={devices=[2,1]<=[2] last_tile_dim_replicate}, "
+        "ENTRY e {\n  x = f32[4]{0} parameter(0), sharding={replicated}, "
         "parameter_replication={false}\n"
         "  y = f32[4]{0} negate(x), control-predecessors={x}, statistics={visualizing_index=0,stat-0=0}, "
         "frontend_attributes={_x=\"1,2\"}, backend_config={\"a\":[1,{\"b\":\"c}\"}]}, result_accuracy={mode=highest}, "
@@ -105,14 +105,47 @@ TEST(parse, what_means_nothing_here_is_skipped)
     EXPECT_EQ_INT(m->entry->insts.count, 3);
 }
 
-TEST(parse, bounded_dims)
+// Each with the place and the name of what is not understood.
+TEST(parse, what_may_mean_something_is_refused)
 {
-    AUTO(ir_module) m = helper_must_parse("HloModule m\nENTRY e { ROOT x = f32[<=8,3] parameter(0) }");
-    const ir_shape *s = &m->entry->root->shape;
-    EXPECT_EQ_INT(s->dims[0], 8);
-    EXPECT(s->dynamic && s->dynamic[0] == 1 && s->dynamic[1] == 0);
-    EXPECT_SHAPE(s, "f32[<=8,3]");
-    helper_round_trip(m, "a bounded dim");
+    static const struct { const char *text, *want; } cases[] = {
+        { "HloModule m\nENTRY e { p = f32[4] parameter(0)\n ROOT r = f32[4] add(p, p), bogus_attr={1} }",
+          "t.hlo:3:29: 'add' has the attribute 'bogus_attr', which is not known" },
+        { "HloModule m\nENTRY e { p = f32[4,4] parameter(0)\n ROOT r = f32[4,4] dot(p, p), sparsity=L.1@2:4, lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
+          "t.hlo:3:31: 'dot' has the attribute 'sparsity'" },
+        { "HloModule m\nENTRY e { p = f32[4,4] parameter(0)\n ROOT r = f32[4,4] dot(p, p), algorithm=dot_f64_f64_f64, lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
+          "t.hlo:3:31: 'dot' has 'algorithm=dot_f64_f64_f64', which is not supported" },
+        { "HloModule m\nENTRY e { p = f32[4,4] parameter(0)\n ROOT r = f32[4,4] dot(p, p), operand_precision={packed_nibble,default}, lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
+          "precision 'packed_nibble' is not supported" },
+        { "HloModule m\nENTRY e { p = f32[4] parameter(0)\n ROOT r = f32[4] negate(p), window={size=2} }", "3:29: 'negate' has the attribute 'window'" },
+        { "HloModule m\nf { x = f32[] parameter(0) }\nENTRY e { p = f32[4] parameter(0)\n ROOT r = f32[4] negate(p), to_apply=f }",
+          "4:29: 'negate' has the attribute 'to_apply'" },
+        { "HloModule m\nENTRY e { ROOT p = f32[4] parameter(0), sharding={devices=[2]<=[2]} }",
+          "2:41: 'parameter' has 'sharding={devices=[2]<=[2]}', which is not supported" },
+        { "HloModule m\nENTRY e { ROOT p = f32[4] parameter(0), sharding={{replicated}, {maximal device=1}} }", "which is not supported" },
+        { "HloModule m\nENTRY e { p = f32[4] parameter(0)\n ROOT r = f32[4] tanh(p), result_accuracy={tolerance={atol=0,rtol=0,ulps=1}} }",
+          "'tanh' has 'result_accuracy={tolerance=" },
+        { "HloModule m, dynamic_parameter_binding={ (0, {}) }\nENTRY e { p = f32[4] parameter(0) }",
+          "t.hlo:1:14: 'module' has the attribute 'dynamic_parameter_binding'" },
+        { "HloModule m\nENTRY e { p = f32[4] parameter(0) }, execution_thread=\"host\"", "t.hlo:2:38: 'computation' has 'execution_thread=\"host\"'" },
+        { "HloModule m\nENTRY e { ROOT x = f32[<=8,3] parameter(0) }", "t.hlo:2:24: dim 0 of an array is a bound" },
+        { "HloModule m\nENTRY e { ROOT x = f32[8,3]{1,0:D(D,C)} parameter(0) }", "t.hlo:2:28: layout '{1,0:D(D,C)}' is of a sparse array" },
+        { "HloModule m\nf { x = f32[] parameter(0) }\nENTRY e { p = f32[] parameter(0)\n ROOT r = f32[] fusion(p), kind=kBogus, calls=f }", "expected kLoop" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        ir_module *m = NULL;
+        AUTO_STATUS s = helper_parse(cases[i].text, &m);
+        if (!s || !strstr(glia_status_message(s), cases[i].want))
+            FAIL_TEST("case %zu: got \"%s\", want \"%s\"", i, s ? glia_status_message(s) : "success", cases[i].want);
+    }
+}
+
+TEST(parse, shardings_that_leave_arrays_whole_are_read)
+{
+    AUTO(ir_module)
+    m = helper_must_parse("HloModule m\nENTRY e { a = f32[4] parameter(0), sharding={devices=[1,1]<=[1]}\n b = f32[4] parameter(1), sharding={maximal device=0}\n"
+                          " ROOT r = (f32[4], f32[4]) tuple(a, b), sharding={{replicated}, {replicated}} }, execution_thread=\"main\"");
+    EXPECT_EQ_INT(m->entry->insts.count, 3);
 }
 
 static ir_module *parse_body(const char *params, const char *body)
