@@ -3,6 +3,7 @@
 //
 // The layer computation is made at its first call, from the shapes of its arguments; the order of arguments is
 // `enum argument`, then the layer's weights in table order. A mask or rope slice that equal layers share is made once.
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,7 +69,7 @@ static ir_inst *splat(entry *e, num_dtype dtype, double value, const ir_shape *l
     return ir_broadcast_scalar(&e->b, ir_constant_f32(&e->b, dtype, value), like);
 }
 
-// f32 [T, keys]: 0 where key <= query and, in a window, key > query - window; else -1e30.
+// f32 [T, keys]: 0 where key <= query and, in a window, key > query - window; else -inf.
 static ir_inst *make_mask(entry *e, bool windowed)
 {
     ir_builder *b = &e->b;
@@ -84,7 +85,7 @@ static ir_inst *make_mask(entry *e, bool windowed)
     }
     const ir_shape like = ir_shape_array(e->g->module, NUM_F32, 2, dims);
     ir_inst *open = splat(e, NUM_F32, 0, &like);
-    return ir_select(b, seen, open, splat(e, NUM_F32, -1e30, &like));
+    return ir_select(b, seen, open, splat(e, NUM_F32, -INFINITY, &like));
 }
 
 static ir_inst *mask_of(entry *e, model_layer_kind kind)

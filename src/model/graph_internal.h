@@ -14,7 +14,7 @@ typedef struct graph_layer {
     const model_config *c;
     const model_graph_options *o;
     ir_inst *cache_k, *cache_v;             // compute dtype [n_kv_heads, S, head_dim]
-    ir_inst *mask;                          // f32 [T, keys]: 0 where a key is seen, else -1e30
+    ir_inst *mask;                          // f32 [T, keys]: 0 where a key is seen, else -inf
     ir_inst *cos, *sin;                     // f32 [T, head_dim / 2]
     ir_inst *position;                      // s32 []; NULL in prefill
     ir_inst *weights[MODEL_ROLE_COUNT];     // NULL where the model has none

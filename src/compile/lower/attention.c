@@ -7,6 +7,9 @@
 //     l = l c + sum;  o = o c + p v
 //   out = o / l
 //
+// The exponentials subtract no less than -FLT_MAX: where every key so far is -inf, p is 0 and not NaN, and a later block
+// can still open the row. A row without any open key ends as 0 / 0, which is NaN as it is in the graph.
+//
 // Up to ATTENTION_KEYS keys there is one block and nothing is rescaled. The rows of a block of queries are those of one
 // key-value head (grouped queries share its keys and values). Blocks of keys that a constant mask closes to all rows
 // are skipped; where it opens everything, no mask is added.
@@ -51,7 +54,7 @@ static void emit_ts(const attention_site *s, tile_operand dst, tile_operand a, t
     s->l->busy[s->core][ISA_DVE] += isa_operand_free(&dst.o) > 64 ? (int64_t)isa_operand_free(&dst.o) : 64;
 }
 
-// What the mask is for these rows and keys: bits of MASK_OPEN and MASK_CLOSED; both when unknown.
+// What the mask is for these rows and keys: bits of MASK_OPEN and MASK_CLOSED; both when it has to be added.
 static uint8_t mask_state(const attention_site *s, int64_t k0, int64_t kn)
 {
     const ir_inst *mask = s->a->mask;
@@ -62,7 +65,7 @@ static uint8_t mask_state(const attention_site *s, int64_t k0, int64_t kn)
     const int64_t nc = (mb->cols + MASK_BLOCK - 1) / MASK_BLOCK;
     uint8_t state = 0;
     for (int64_t r = 0; r < s->rows; r++) {
-        const int64_t row = (s->m0 + r) % mb->rows;
+        const int64_t row = (s->b * s->qk->m + s->m0 + r) % mb->rows;     // rows of the mask are the innermost dim
         for (int64_t k = k0 / MASK_BLOCK; k <= (k0 + kn - 1) / MASK_BLOCK; k++) state |= mb->state[row / MASK_BLOCK * nc + k];
         if (state == (MASK_OPEN | MASK_CLOSED)) break;
         // Rows of one block say the same: jump to its end.
@@ -163,6 +166,17 @@ static void emit_max(const attention_site *s, tile_operand dst, tile_operand dat
     s->l->busy[s->core][ISA_DVE] += (int64_t)isa_operand_free(&data.o);
 }
 
+// -max(top, -FLT_MAX)
+static tile_id emit_minus(const attention_site *s, tile_id top)
+{
+    const tile_id minus = new_column(s);
+    const tile_operand o[4] = { column(s, minus), column(s, top), tile_plain(isa_imm_f32(-FLT_MAX)), tile_plain(isa_imm_f32(-1.0f)) };
+    const uint8_t attr[4] = { ISA_ALU_MAXIMUM, 0, ISA_ALU_MULTIPLY, 0 };
+    tile_emit(s->l->f[s->core], ISA_tensor_scalar, ISA_DVE, s->origin, 4, o, 4, attr);
+    s->l->busy[s->core][ISA_DVE] += 64;
+    return minus;
+}
+
 // dst = exp(data - max), the row sum into `sum`. `minus` is -max.
 static void emit_exp(const attention_site *s, tile_operand dst, tile_operand data, tile_id minus, tile_id sum)
 {
@@ -207,8 +221,7 @@ static glia_status emit_tile(const attention_site *s, tile_operand dst)
             emit_tt(s, column(s, next), column(s, top), column(s, running), ISA_ALU_MAXIMUM);
             top = next;
         }
-        const tile_id minus = new_column(s), part = new_column(s);
-        emit_ts(s, column(s, minus), column(s, top), tile_plain(isa_imm_f32(-1.0f)), ISA_ALU_MULTIPLY);
+        const tile_id minus = emit_minus(s, top), part = new_column(s);
         const tile_id p = tile_new(f, ISA_SBUF, s->rows, (uint64_t)(kn * psize));
         emit_exp(s, tile_view(f, p, s->a->p_dtype, s->rows, 0, (int)kn), all, minus, part);
         const tile_id bank = tile_new(f, ISA_PSUM, s->rows, (uint64_t)s->d * 4);

@@ -3,10 +3,16 @@
 //
 // The pattern is softmax between two products, as every front end writes it:
 //   s = dot(q, k) [+ mask];  p = exp(s - max(s)) / sum(exp(s - max(s)));  o = dot(p, v)
-// Each value of it has no reader outside. A mask that is a constant of the program (iotas and comparisons, possibly
-// passed through a call) is evaluated here, so that blocks of keys that no query sees are never computed.
+// Each value of it has no reader outside, the maximum begins at a value that cannot win, and the sum at zero; a softmax
+// that begins elsewhere is lowered op by op. What the fused form may change is in docs/decisions/idioms.md.
+//
+// A mask that is a constant of the program (iotas and comparisons, possibly passed through a call) is evaluated here, so
+// that blocks of keys that no query sees are never computed. Only -inf closes a key: whatever finite value is added, a
+// row that holds nothing else is a softmax over all keys, and scores may be as large as the value.
 #include "compile/lower/lower.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 static int reader_count(const ir_computation *c, const ir_inst *x)
@@ -40,6 +46,16 @@ static bool is_row_reduce(const ir_inst *x, const ir_inst *of, ir_op op)
            x->attrs.dimensions.items[0] == of->shape.rank - 1 && ir_region_is_binary(x->attrs.computations[0], &region) && region == op;
 }
 
+// A sum of exponentials is positive, so zeros of both signs begin it alike. -FLT_MAX wins the maximum of no row but one
+// that is -inf throughout, which is NaN then (0 / 0) as it is without (-inf - -inf).
+static bool begins_softmax(const ir_inst *reduce, ir_op op)
+{
+    const ir_inst *init = reduce->operands[1];
+    if (init->op != IR_CONSTANT || init->shape.dtype != NUM_F32) return false;
+    const double x = num_to_f64(NUM_F32, num_load(NUM_F32, init->attrs.literal.data));
+    return op == IR_ADD ? x == 0 : x <= -(double)FLT_MAX;
+}
+
 static bool mask_operand(const ir_inst *x, int rank)
 {
     // Broadcast of [T, S] or [1, S] over the leading dims.
@@ -53,11 +69,11 @@ static bool match(const ir_computation *c, const ir_inst *out, fused_attention *
     const ir_inst *cast = out->operands[0], *p = through_convert(cast);
     if (out->attrs.lhs_contract.items[0] != p->shape.rank - 1 || p->op != IR_DIVIDE) return false;
     const ir_inst *e = p->operands[0], *sum_b = p->operands[1], *sum = row_broadcast(sum_b);
-    if (e->op != IR_EXP || !is_row_reduce(sum, e, IR_ADD)) return false;
+    if (e->op != IR_EXP || !is_row_reduce(sum, e, IR_ADD) || !begins_softmax(sum, IR_ADD)) return false;
     const ir_inst *sub = e->operands[0];
     if (sub->op != IR_SUBTRACT) return false;
     const ir_inst *s = sub->operands[0], *max_b = sub->operands[1], *max = row_broadcast(max_b);
-    if (!is_row_reduce(max, s, IR_MAXIMUM)) return false;
+    if (!is_row_reduce(max, s, IR_MAXIMUM) || !begins_softmax(max, IR_MAXIMUM)) return false;
     const ir_inst *scores = s, *mask_b = NULL;
     if (s->op == IR_ADD) {
         if (mask_operand(s->operands[1], s->shape.rank)) {
@@ -143,6 +159,12 @@ static ir_inst *clone_constant(ir_builder *b, const ir_inst *x, int depth)
     return ir_make(b, x->op, &x->shape, x->operand_count, operands, &x->attrs);
 }
 
+static uint8_t mask_of(float x)
+{
+    if (x == 0) return MASK_OPEN;
+    return x == -INFINITY ? MASK_CLOSED : MASK_OPEN | MASK_CLOSED;
+}
+
 // Adds what this constant says to the blocks; false when it is not a constant.
 static bool add_mask(mask_blocks *mb, const ir_inst *x)
 {
@@ -165,7 +187,7 @@ static bool add_mask(mask_blocks *mb, const ir_inst *x)
     const float *data = v[0].data;
     for (int64_t r = 0; r < mb->rows; r++)
         for (int64_t k = 0; k < mb->cols; k++)
-            mb->state[r / MASK_BLOCK * nc + k / MASK_BLOCK] |= data[r * mb->cols + k] == 0 ? MASK_OPEN : MASK_CLOSED;
+            mb->state[r / MASK_BLOCK * nc + k / MASK_BLOCK] |= mask_of(data[r * mb->cols + k]);
     return true;
 }
 
@@ -176,6 +198,27 @@ static bool used_as_mask(const ir_computation *c, const ir_inst *p)
             p->shape.dims[0] > 1)
             return true;
     return false;
+}
+
+// Merges what all calls of `callee` pass as parameter p; false unless each passes a constant, and only calls enter it.
+static bool merge_calls(const ir_module *ir, const ir_computation *callee, uint32_t p, mask_blocks *mb)
+{
+    bool known = true, called = false;
+    VEC(const ir_inst *) done = { 0 };
+    for (uint32_t j = 0; j < ir->computations.count && known; j++)
+        for (uint32_t i = 0; i < ir->computations.items[j]->insts.count && known; i++) {
+            const ir_inst *u = ir->computations.items[j]->insts.items[i];
+            if (u->attrs.computations[0] != callee && u->attrs.computations[1] != callee) continue;
+            if (u->op != IR_CALL) known = false;
+            bool seen = false;      // many layers pass the same mask
+            for (uint32_t d = 0; d < done.count; d++) seen = seen || done.items[d] == u->operands[p];
+            if (seen || !known) continue;
+            VEC_PUSH(&done) = u->operands[p];
+            known = add_mask(mb, u->operands[p]);
+            called = true;
+        }
+    VEC_FREE(&done);
+    return known && called;
 }
 
 void fuse_masks(lower_module *m)
@@ -194,20 +237,7 @@ void fuse_masks(lower_module *m)
             mask_blocks mb = { .rows = param->shape.dims[0], .cols = param->shape.dims[1] };
             const int64_t blocks = ((mb.rows + MASK_BLOCK - 1) / MASK_BLOCK) * ((mb.cols + MASK_BLOCK - 1) / MASK_BLOCK);
             mb.state = ARENA_ARRAY(m->arena, uint8_t, (size_t)blocks);
-            bool known = true;
-            VEC(const ir_inst *) done = { 0 };
-            for (uint32_t j = 0; j < ir->computations.count && known; j++)
-                for (uint32_t i = 0; i < ir->computations.items[j]->insts.count && known; i++) {
-                    const ir_inst *u = ir->computations.items[j]->insts.items[i];
-                    if (u->op != IR_CALL || u->attrs.computations[0] != callee) continue;
-                    bool seen = false;      // many layers pass the same mask
-                    for (uint32_t d = 0; d < done.count; d++) seen = seen || done.items[d] == u->operands[p];
-                    if (seen) continue;
-                    VEC_PUSH(&done) = u->operands[p];
-                    known = add_mask(&mb, u->operands[p]);
-                }
-            VEC_FREE(&done);
-            if (known) m->masks[callee->id][p] = mb;
+            if (merge_calls(ir, callee, p, &mb)) m->masks[callee->id][p] = mb;
         }
     }
 }

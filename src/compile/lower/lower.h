@@ -92,8 +92,9 @@ typedef struct fused_attention {
     num_dtype p_dtype;              // of the probabilities
     bool divide;                    // probabilities are divided by their sum (always, for now)
 } fused_attention;
-// What is known of a mask when it is a constant of the program: per block of 128 x 128, over all call sites.
-enum { MASK_BLOCK = 128, MASK_OPEN = 1, MASK_CLOSED = 2 };     // a block with both bits has both kinds of elements
+// What is known of a mask when it is a constant of the program: per block of 128 x 128, over all call sites. Open is 0,
+// closed is -inf; a block with both bits has both, or other values.
+enum { MASK_BLOCK = 128, MASK_OPEN = 1, MASK_CLOSED = 2 };
 typedef struct mask_blocks { int64_t rows, cols; uint8_t *state; } mask_blocks;
 void fuse_attention(struct lower_module *m, const ir_computation *c, fused_attention **by_inst, bool *skip);
 void fuse_square_sums(const ir_computation *c, bool *skip);

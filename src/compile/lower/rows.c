@@ -368,6 +368,37 @@ static glia_status emit_square_sum(row_site *s, const value *v)
     return GLIA_OK;
 }
 
+// No element is -0, so that no sum is.
+static bool never_minus_zero(const ir_inst *x)
+{
+    switch ((int)x->op) {
+    case IR_EXP:
+    case IR_ABS:
+    case IR_LOGISTIC: return true;
+    case IR_MULTIPLY: return x->operands[0] == x->operands[1];
+    case IR_CONVERT:
+    case IR_BROADCAST:
+    case IR_RESHAPE:
+    case IR_TRANSPOSE: return never_minus_zero(x->operands[0]);
+    default: return !num_is_float(x->shape.dtype);
+    }
+}
+
+// tensor_reduce folds the elements from the first one on, without an initial value. Is that what reduce `i` from `init`
+// gives? -0 is what a sum may begin at without a trace; +0 turns a sum of nothing but -0 into +0.
+static bool changes_nothing(const ir_inst *i, ir_op op, double init)
+{
+    switch ((int)op) {
+    case IR_ADD: return init == 0 && (signbit(init) || never_minus_zero(i->operands[0]));
+    case IR_MULTIPLY: return init == 1;
+    case IR_MAXIMUM: return init == -INFINITY;
+    case IR_MINIMUM: return init == INFINITY;
+    case IR_OR: return init == 0;
+    case IR_AND: return init != 0;
+    default: return false;
+    }
+}
+
 static glia_status emit_reduce(row_site *s)
 {
     const ir_inst *i = s->i;
@@ -429,16 +460,14 @@ static glia_status emit_reduce(row_site *s)
         row_binary(s, s->dst, x, init, rule->alu, true, false);
         return GLIA_OK;
     }
-    const tile_operand o[2] = { s->dst, x.o };
+    row_source partial = { .o = s->dst };
+    const bool begins = !init.splat || !changes_nothing(i, op, init.number);
+    if (begins && num_is_float(i->shape.dtype)) row_temporary(s, NUM_F32, &partial.o);      // rounded once, at the end
+    const tile_operand o[2] = { partial.o, x.o };
     const uint8_t attr[3] = { rule->alu, axes, 0 };
     tile_emit(s->l->f[s->core], ISA_tensor_reduce, ISA_DVE, s->origin, 2, o, 3, attr);
     s->l->busy[s->core][ISA_DVE] += total;
-    const bool identity = init.splat && ((op == IR_ADD && init.number == 0) || (op == IR_MULTIPLY && init.number == 1) ||
-                                         (op == IR_MAXIMUM && init.number <= -3.4028234e38) ||
-                                         (op == IR_MINIMUM && init.number >= 3.4028234e38) ||
-                                         (op == IR_OR && init.number == 0) || (op == IR_AND && init.number != 0));
-    row_source partial = { .o = s->dst };
-    if (!identity) row_binary(s, s->dst, partial, init, rule->alu, true, false);
+    if (begins) row_binary(s, s->dst, partial, init, rule->alu, true, false);
     return GLIA_OK;
 }
 

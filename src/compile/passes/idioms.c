@@ -5,14 +5,17 @@
 //   x logistic(x)                                    ->  AwsNeuronSilu(x)
 //
 // Products are matched as sets of factors, whatever their order and grouping. Intermediate values may have other
-// readers: they stay, and only the last product is replaced.
+// readers: they stay, and only the last product is replaced. Constants must be those of the function, rounded to the
+// type of the graph: nearly the same number is another function. What the replacement may change is stated in
+// docs/decisions/idioms.md.
 #include "compile/passes/passes.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { FACTORS = 8 };
-typedef struct product { const ir_inst *factor[FACTORS]; int count; double scale; } product;
+typedef struct product { const ir_inst *factor[FACTORS]; int count, constants; double scale; } product;
+
+static const double sqrt_2_over_pi = 0.79788456080286535588, gelu_cubic = 0.044715;
 
 static bool splat_of(const ir_inst *x, double *out)
 {
@@ -28,6 +31,7 @@ static bool flatten(const ir_inst *x, const ir_inst *stop, int depth, product *p
     double c;
     if (splat_of(x, &c)) {
         p->scale *= c;
+        p->constants++;
         return true;
     }
     if (x->op == IR_MULTIPLY && x != stop && depth < 6) return flatten(x->operands[0], stop, depth + 1, p) && flatten(x->operands[1], stop, depth + 1, p);
@@ -43,21 +47,25 @@ static product product_of(const ir_inst *x, const ir_inst *stop, bool *ok)
     return p;
 }
 
-static bool near(double a, double b)
+// Is the product's one constant this number, as the type holds it?
+static bool scales_by(const product *p, num_dtype t, double number)
 {
-    return fabs(a - b) <= 1e-3 * fabs(b);
+    return p->constants == 1 && p->scale == num_to_f64(t, num_from_f64(t, number));
 }
 
 // Is t = tanh(sqrt(2/pi) (x + 0.044715 x^3))? Then x.
 static const ir_inst *gelu_inner(const ir_inst *t)
 {
     bool ok;
+    const num_dtype dtype = t->shape.dtype;
     const product outer = product_of(t->operands[0], NULL, &ok);
-    if (!ok || outer.count != 1 || outer.factor[0]->op != IR_ADD || !near(outer.scale, 0.7978845608)) return NULL;
+    if (!ok || outer.count != 1 || outer.factor[0]->op != IR_ADD || !scales_by(&outer, dtype, sqrt_2_over_pi)) return NULL;
     for (int k = 0; k < 2; k++) {
         const ir_inst *x = outer.factor[0]->operands[k];
         const product cube = product_of(outer.factor[0]->operands[1 - k], x, &ok);
-        if (ok && cube.count == 3 && cube.factor[0] == x && cube.factor[1] == x && cube.factor[2] == x && near(cube.scale, 0.044715)) return x;
+        if (ok && cube.count == 3 && cube.factor[0] == x && cube.factor[1] == x && cube.factor[2] == x &&
+            scales_by(&cube, dtype, gelu_cubic))
+            return x;
     }
     return NULL;
 }
@@ -77,7 +85,7 @@ static const ir_inst *match_gelu(const ir_inst *m)
             const ir_inst *x = gelu_inner(a->operands[1 - o]);
             if (!x) continue;
             const product q = product_of(m, x, &ok);
-            if (ok && q.count == 2 && near(q.scale, 0.5) && ((q.factor[0] == x && q.factor[1] == a) || (q.factor[1] == x && q.factor[0] == a))) return x;
+            if (ok && q.count == 2 && q.scale == 0.5 && ((q.factor[0] == x && q.factor[1] == a) || (q.factor[1] == x && q.factor[0] == a))) return x;
         }
     }
     return NULL;
