@@ -5,6 +5,7 @@
 #include "isa/reference.h"
 #include "model/nearest.h"
 #include "pages.h"
+#include "sim/reference.h"
 
 #define TOOL_VERB doc
 #define TOOL_OPTIONS "options/doc.def"
@@ -14,6 +15,7 @@ static const struct { const char *name; void (*print)(glia_strbuf *out); } pages
     { "cli", tool_page_cli },                       // docs/reference/cli.md
     { "man", tool_page_man },                       // man/glia.1
     { "instructions", isa_reference_page },         // docs/reference/instructions.md
+    { "metrics", sim_reference_page },              // docs/reference/metrics.md
 };
 
 static glia_status run(tool *t, const void *values)

@@ -164,9 +164,14 @@ void glia_json_uint(glia_json_writer *w, const char *key, uint64_t value)
     glia_putf(w->out, "%llu", (unsigned long long)value);
 }
 
-// The fewest digits that read back as the same double; if p digits do, so do p + 1, so bisection finds them.
-static void put_shortest(glia_strbuf *out, double value)
+// Whole numbers in plain digits, so that a count reads as one (to 1e21, as ECMAScript has it); others in the fewest digits
+// that read back as the same double: if p digits do, so do p + 1, so bisection finds them.
+static void put_number(glia_strbuf *out, double value)
 {
+    if (value == trunc(value) && fabs(value) < 1e21) {
+        glia_putf(out, "%.0f", value);
+        return;
+    }
     const locale_t before = enter_c_locale();
     const size_t start = out->size;
     int low = 1, high = 17;
@@ -190,7 +195,7 @@ void glia_json_double(glia_json_writer *w, const char *key, double value)
         return;
     }
     begin_value(w, key);
-    put_shortest(w->out, value);
+    put_number(w->out, value);
 }
 
 void glia_json_bool(glia_json_writer *w, const char *key, bool value)

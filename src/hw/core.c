@@ -77,6 +77,11 @@ double hw_chip_peak_flops(const hw_chip *chip, hw_rate_class rate)
     glia_bug(__FILE__, __LINE__, "rate class %d", (int)rate);
 }
 
+double hw_stack_bps(const hw_chip *chip, uint32_t sharers)
+{
+    return hw_value(chip->hbm_bps) / hw_value(chip->hbm_stacks) / sharers;
+}
+
 bool hw_lnc_is_legal(const hw_chip *chip, int lnc)
 {
     return lnc >= 1 && lnc <= hw_int(chip->lnc_max);

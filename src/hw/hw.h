@@ -128,6 +128,9 @@ typedef struct hw_core {
     int dma_engines, cc_cores;
 } hw_core;
 GLIA_MUST_USE glia_status hw_core_of(const hw_chip *chip, int lnc, hw_core *out);   // lnc 0: the chip's default
+// What a logical core can draw from its HBM stack, as published, while `sharers` of them stream from it: all of the
+// stack when it is alone, also where the stack is another core's too and hbm_bps above is less.
+double hw_stack_bps(const hw_chip *chip, uint32_t sharers);
 
 // ---- instances -----------------------------------------------------------------------------------------------------
 

@@ -81,9 +81,7 @@ static glia_status time_phase(const serve_program *p, uint32_t sharers, double o
                               serve_phase *out)
 {
     sim_options options = sim_options_default();
-    hw_core core;
     options.sharers = sharers;
-    TRY(hw_core_of(p->chip, p->lnc, &core));
     TRY(sim_run(p->program, p->chip, &options, timing));
     const double total = (double)sim_total(*timing).ps * PS;
     *out = (serve_phase){.launch_seconds = sim_metric(*timing, "launch_time"),
@@ -91,7 +89,7 @@ static glia_status time_phase(const serve_program *p, uint32_t sharers, double o
     out->host_link_seconds = link_bytes(p) * on_chip / hw_value(p->chip->host_link_bps);
     out->seconds = total + out->host_link_seconds;
     out->hbm_bytes = sim_metric(*timing, "hbm_read_bytes") + sim_metric(*timing, "hbm_write_bytes");
-    out->mbu = out->hbm_bytes / (out->seconds * core.hbm_bps);
+    out->mbu = out->hbm_bytes / (out->seconds * hw_stack_bps(p->chip, sharers));
     return GLIA_OK;
 }
 

@@ -11,7 +11,7 @@ enum { PATH_ROWS = 64, TEXT_ROWS = 12 };
 
 typedef struct metric_row { const char *name, *unit; } metric_row;
 static const metric_row rows[] = {
-#define METRIC(name, unit, kind, source) { #name, unit },
+#define METRIC(name, unit, kind, source, text) { #name, unit },
 #include "sim/metrics.def"
 };
 

@@ -28,16 +28,17 @@ static double ratio(double a, double b)
 }
 
 static double cores(const metric_in *in) { return in->r->core_count; }
-// The share of the chip that these cores have, as published.
+// The share of the chip's peak that these cores have, as published, and the bandwidth that HBM can give them: what the
+// simulation lets them draw at most, so that no program passes 100 %.
 static double max_ops(const metric_in *in) { return hw_value(in->s->chip->peak_bf16_flops) / hw_value(in->s->chip->cores) * cores(in); }
-static double max_bps(const metric_in *in) { return hw_value(in->s->chip->hbm_bps) / hw_value(in->s->chip->cores) * cores(in); }
+static double max_bps(const metric_in *in) { return hw_stack_bps(in->s->chip, in->s->options.sharers); }
 static double hbm(const metric_in *in) { return (double)in->sum.hbm_read + (double)in->sum.hbm_write; }
 static double useful_flops(const metric_in *in) { return (double)in->sum.flops - (double)in->sum.transpose_flops; }
 
 static double value_total_time(const metric_in *in) { return in->total; }
 static double value_device_time(const metric_in *in) { return (double)in->r->device_ps * 1e-12; }
 static double value_launch_time(const metric_in *in) { return (double)in->r->launch_ps * 1e-12; }
-static double value_cycles(const metric_in *in) { return in->total * hw_value(in->s->chip->act_hz); }
+static double value_cycles(const metric_in *in) { return round(in->total * hw_value(in->s->chip->act_hz)); }
 static double value_intensity(const metric_in *in) { return ratio(useful_flops(in), hbm(in)); }
 static double value_ridge(const metric_in *in) { return ratio(max_ops(in), max_bps(in)); }
 static double value_mfu(const metric_in *in) { return 100 * ratio(useful_flops(in), max_ops(in) * in->total); }
@@ -49,7 +50,7 @@ static double value_hfu(const metric_in *in) { return 100 * ratio((double)in->su
 static double value_mbu(const metric_in *in) { return 100 * ratio(hbm(in), max_bps(in) * in->total); }
 static double value_dma_cycles(const metric_in *in)
 {
-    return (double)in->sum.dma_active / cores(in) * 1e-12 * hw_value(in->s->chip->act_hz);
+    return round((double)in->sum.dma_active / cores(in) * 1e-12 * hw_value(in->s->chip->act_hz));
 }
 static double value_utilization_limit(const metric_in *in)
 {
@@ -113,7 +114,7 @@ static double value_simulated(const metric_in *in)
 #define METRIC_VALUE(field) value_##field(in)
 
 static const char *const metric_names[] = {
-#define METRIC(name, unit, kind, source) #name,
+#define METRIC(name, unit, kind, source, text) #name,
 #include "sim/metrics.def"
 };
 _Static_assert(COUNT_OF(metric_names) <= 128, "sim_result.metrics is too small");
@@ -121,7 +122,7 @@ _Static_assert(COUNT_OF(metric_names) <= 128, "sim_result.metrics is too small")
 static void fill_metrics(const metric_in *in, double *out)
 {
     uint32_t k = 0;
-#define METRIC(name, unit, kind, source) out[k++] = METRIC_##kind(source);
+#define METRIC(name, unit, kind, source, text) out[k++] = METRIC_##kind(source);
 #include "sim/metrics.def"
 }
 
@@ -304,8 +305,7 @@ static void prepare(sim *s)
     s->throttle_start = hw_value(chip->pe_throttle_start);
     const double rearm = hw_value(chip->pe_throttle_rearm);
     s->throttle_leak = rearm < 1 ? rearm / (1 - rearm) : 1e6;
-    const double stack = hw_value(chip->hbm_bps) / hw_value(chip->hbm_stacks) / s->options.sharers;
-    s->hbm_share = stack * 1e-12 / fmax(1, hw_value(chip->dma_engines));
+    s->hbm_share = hw_stack_bps(chip, s->options.sharers) * 1e-12 / fmax(1, hw_value(chip->dma_engines));
     s->exclusive_psum = hw_flag(chip->dve_act_psum_exclusive);
     s->exclusive_sbuf = hw_flag(chip->dve_pool_sbuf_exclusive);
     s->banked_psum = s->shared_bus = hw_int(chip->generation) >= 3;

@@ -228,6 +228,12 @@ TEST(json, doubles_are_shortest_and_come_back)
     EXPECT_EQ_STR(written(&b, 0.1), "0.1");
     EXPECT_EQ_STR(written(&b, 1), "1");
     EXPECT_EQ_STR(written(&b, -0.0), "-0");
+    EXPECT_EQ_STR(written(&b, 10), "10");           // whole numbers in plain digits
+    EXPECT_EQ_STR(written(&b, 5120), "5120");
+    EXPECT_EQ_STR(written(&b, -33554432), "-33554432");
+    EXPECT_EQ_STR(written(&b, 1e20), "100000000000000000000");
+    EXPECT_EQ_STR(written(&b, 1e21), "1e+21");
+    EXPECT_EQ_STR(written(&b, 1234.5), "1234.5");
     EXPECT_EQ_STR(written(&b, 5e-324), "5e-324");
     EXPECT_EQ_STR(written(&b, DBL_MAX), "1.7976931348623157e+308");
     EXPECT_EQ_STR(written(&b, 0.1 + 0.2), "0.30000000000000004");

@@ -33,7 +33,7 @@ TEST(report, every_metric_is_a_number_and_an_unknown_one_is_not)
 {
     kit k = kit_create(&hw_trainium2, 1);
     AUTO(sim_result) r = simulate(&k, sim_options_default(), 2);
-#define METRIC(name, unit, kind, source)                                                                               \
+#define METRIC(name, unit, kind, source, text)                                                                               \
     if (!isfinite(sim_metric(r, #name)) || sim_metric(r, #name) < 0) FAIL_TEST("%s is %g", #name, sim_metric(r, #name));
 #include "sim/metrics.def"
     EXPECT(isnan(sim_metric(r, "warp_speed")));
@@ -55,6 +55,56 @@ TEST(report, utilisation_divides_by_the_published_peak)
     EXPECT_NEAR(sim_metric(r, "hfu_estimated_percent"), 100 * flops / (667e12 / 8) / ((double)sim_total(r).ps * 1e-12), 1e-6);
     EXPECT_NEAR(sim_metric(r, "mfu_estimated_percent"), sim_metric(r, "hfu_estimated_percent"), 1e-9);
     EXPECT_EQ_INT(sim_metric(r, "matmul_instruction_count"), 100);
+    isa_program_destroy(k.p);
+}
+
+// The bandwidth that a program's use is measured by is what the simulation lets it draw: with one core of two on a stack
+// as with both, with sharers and without.
+TEST(report, no_program_uses_more_than_all_of_the_bandwidth)
+{
+    const hw_chip *const chips[] = { &hw_trainium1, &hw_trainium2, &hw_trainium3 };
+    for (size_t c = 0; c < COUNT_OF(chips); c++)
+        for (uint32_t cores = 1; cores <= (uint32_t)hw_int(chips[c]->lnc_max); cores++)
+            for (uint32_t sharers = 1; sharers <= 4; sharers += 3) {
+                kit k = kit_create(chips[c], cores);
+                const int64_t step = 1;
+                const uint32_t count = 1 << 24;
+                const isa_operand dst = isa_hbm(isa_slot_global(k.f, k.p, k.scratch), NUM_F32, 0, 1, &step, &count);
+                const isa_operand src = isa_hbm(isa_slot_global(k.f, k.p, k.tensor), NUM_F32, 0, 1, &step, &count);
+                isa_emit_dma(k.f, ISA_dma_copy, ISA_SP, 0, dst, src, ISA_DGE_NONE, 0);
+                sim_options o = kit_options();
+                o.sharers = sharers;
+                AUTO(sim_result) r = NULL;
+                EXPECT_OK(sim_run(k.p, k.chip, &o, &r));
+                const double mbu = sim_metric(r, "mbu_estimated_percent"), stack = hw_value(k.chip->hbm_bps) / hw_value(k.chip->hbm_stacks);
+                EXPECT_NEAR(mbu, 100 * 2 * 4.0 * count / ((double)sim_total(r).ps * 1e-12 * stack / sharers), 1e-6);
+                EXPECT(mbu > 80 && mbu <= 100 * hw_value(k.chip->hbm_stream_efficiency));
+                isa_program_destroy(k.p);
+            }
+}
+
+// Integers in the file are integers: nobody has to guess whether 1e+01 is a count.
+TEST(report, what_is_counted_is_written_as_a_whole_number)
+{
+    kit k = kit_create(&hw_trainium2, 1);
+    AUTO(sim_result) r = simulate(&k, sim_options_default(), 6);
+    glia_strbuf text = { 0 };
+    glia_json_writer w = glia_json_writer_of(&text, true);
+    sim_json(r, &w);
+    AUTO(glia_arena) arena = glia_arena_create();
+    glia_json *root;
+    EXPECT_OK(glia_json_parse(arena, glia_strbuf_span(&text), "json", &root));
+    static const char *const units[] = { "", "B", "flop", "cycles" };
+    int counted = 0;
+#define METRIC(name, unit, kind, source, text)                                                                         \
+    for (size_t n = 0; n < COUNT_OF(units); n++) {                                                                     \
+        if (strcmp(units[n], unit) != 0 || strstr(#name, "average")) continue;                                         \
+        counted++;                                                                                                     \
+        if (!glia_json_find(root, #name)->is_integer) FAIL_TEST("%s is %.17g", #name, glia_json_find(root, #name)->number); \
+    }
+#include "sim/metrics.def"
+    EXPECT(counted > 40);
+    glia_strbuf_fini(&text);
     isa_program_destroy(k.p);
 }
 
@@ -132,7 +182,7 @@ TEST(report, json_holds_every_metric_and_the_named_fields)
     AUTO(glia_arena) arena = glia_arena_create();
     glia_json *root;
     EXPECT_OK(glia_json_parse(arena, glia_strbuf_span(&text), "json", &root));
-#define METRIC(name, unit, kind, source)                                                                               \
+#define METRIC(name, unit, kind, source, text)                                                                               \
     EXPECT_NEAR(glia_json_find(root, #name)->number, sim_metric(r, #name), 1e-12 * fabs(sim_metric(r, #name)));
 #include "sim/metrics.def"
     const glia_json *engines = glia_json_find(root, "engines");

@@ -19,7 +19,7 @@ static double both(const isa_program *p, const hw_chip *chip, sim_options o, con
         FAIL_TEST("%s, seed %llu: %lld ps with, %lld ps without extrapolation", what, (unsigned long long)seed,
                   (long long)sim_total(fast).ps, (long long)sim_total(slow).ps);
     static const char *const names[] = {
-#define METRIC(name, unit, kind, source) #name,
+#define METRIC(name, unit, kind, source, text) #name,
 #include "sim/metrics.def"
     };
     for (size_t k = 0; k < COUNT_OF(names); k++) {

@@ -12,7 +12,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = {"cli": "docs/reference/cli.md", "man": "man/glia.1", "instructions": "docs/reference/instructions.md"}
+PAGES = {"cli": "docs/reference/cli.md", "man": "man/glia.1", "instructions": "docs/reference/instructions.md",
+         "metrics": "docs/reference/metrics.md"}
 
 
 def main():
