@@ -31,6 +31,9 @@ rt_call rt_call_begin(const char *function)
     rt_phase phase;
     rt_call c = {.function = function, .runtime = rt_process_enter(&phase), .result = NRT_SUCCESS};
     if (!c.runtime && phase == RT_CLOSED) rt_call_fail(&c, NRT_CLOSED, "%s was called after nrt_close", function);
+    if (!c.runtime && phase == RT_FORKED)
+        rt_call_fail(&c, NRT_UNINITIALIZED, "%s was called in a child of the process that called nrt_init\n"
+                     "hint: fork first, then call nrt_init in each process", function);
     if (!c.runtime && phase == RT_UNINITIALIZED)
         rt_call_fail(&c, NRT_UNINITIALIZED, "%s was called before nrt_init", function);
     return c;
@@ -61,15 +64,24 @@ void rt_call_need(rt_call *c, const void *pointer, const char *name)
     if (!pointer) rt_call_fail(c, NRT_INVALID, "'%s' is NULL", name);
 }
 
-void *rt_call_handle(rt_call *c, rt_kind kind, const void *handle, const char *name)
+static void *judged(rt_call *c, bool is, rt_kind kind, const void *handle, const char *name)
 {
     static const char *const kinds[RT_KIND_COUNT] = {
         [RT_MODEL] = "model", [RT_TENSOR] = "tensor", [RT_TENSOR_SET] = "tensor set"};
-    if (!rt_call_ok(c)) return NULL;
-    if (rt_handle_is(c->runtime, kind, handle)) return (void *)handle;
+    if (is) return (void *)handle;
     rt_call_fail(c, NRT_INVALID_HANDLE, "'%s' is %p, which is no %s of this runtime, or one that was freed", name,
                  handle, kinds[kind]);
     return NULL;
+}
+
+void *rt_call_handle(rt_call *c, rt_kind kind, const void *handle, const char *name)
+{
+    return rt_call_ok(c) ? judged(c, rt_handle_is(c->runtime, kind, handle), kind, handle, name) : NULL;
+}
+
+void *rt_call_take(rt_call *c, rt_kind kind, const void *handle, const char *name)
+{
+    return rt_call_ok(c) ? judged(c, rt_handle_take(c->runtime, kind, handle), kind, handle, name) : NULL;
 }
 
 void rt_call_core(rt_call *c, int64_t vnc, NRT_STATUS other)

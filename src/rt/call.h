@@ -5,7 +5,7 @@
 //   NRT_STATUS nrt_unload(nrt_model_t *model)
 //   {
 //       AUTO_VALUE(rt_call) c = rt_call_begin(__func__);
-//       rt_model *m = rt_call_handle(&c, RT_MODEL, model, "model");
+//       rt_model *m = rt_call_take(&c, RT_MODEL, model, "model");
 //       if (rt_call_ok(&c)) rt_model_unload(c.runtime, m);
 //       return c.result;
 //   }
@@ -30,6 +30,8 @@ void rt_call_fail(rt_call *c, NRT_STATUS result, const char *format, ...) GLIA_P
 void rt_call_end(rt_call *c, glia_status status);   // takes the status; success changes nothing
 void rt_call_need(rt_call *c, const void *pointer, const char *name);       // INVALID when it is NULL
 void *rt_call_handle(rt_call *c, rt_kind kind, const void *handle, const char *name);   // INVALID_HANDLE, and NULL
+// As rt_call_handle, and the handle is none from now on: of two threads that free it, one gets it.
+void *rt_call_take(rt_call *c, rt_kind kind, const void *handle, const char *name);
 void rt_call_core(rt_call *c, int64_t vnc, NRT_STATUS other);       // `other` unless the process has that core
 NRT_STATUS rt_call_refuse(const char *function);    // "is not provided yet"
 

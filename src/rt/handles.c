@@ -49,12 +49,13 @@ void rt_handles_add(rt_handles *h, void *handle)
     put(h, handle);
 }
 
-void rt_handles_remove(rt_handles *h, void *handle)
+bool rt_handles_take(rt_handles *h, const void *handle)
 {
-    void **at = find(h, handle);
-    BUG_ON(!at);
+    void **at = handle == REMOVED ? NULL : find(h, handle);
+    if (!at) return false;
     *at = REMOVED;
     h->count--;
+    return true;
 }
 
 bool rt_handles_has(const rt_handles *h, const void *handle)
@@ -69,12 +70,6 @@ void *rt_handles_next(const rt_handles *h, uint32_t *at)
         if (handle && handle != REMOVED) return handle;
     }
     return NULL;
-}
-
-void *rt_handles_any(const rt_handles *h)
-{
-    uint32_t at = 0;
-    return rt_handles_next(h, &at);
 }
 
 void rt_handles_fini(rt_handles *h)

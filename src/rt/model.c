@@ -263,7 +263,6 @@ glia_status rt_model_load_file(rt_runtime *rt, const char *path, int core, rt_mo
 void rt_model_unload(rt_runtime *rt, rt_model *m)
 {
     pthread_mutex_lock(&rt->lock);
-    rt_handles_remove(&rt->handles[RT_MODEL], m);
     rt->cores[m->core].models--;
     pthread_mutex_unlock(&rt->lock);
     load_job l = {.job = {.run = unload_dev}, .model = m};

@@ -188,7 +188,7 @@ NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vn
 NRT_STATUS nrt_unload(nrt_model_t *model)
 {
     AUTO_VALUE(rt_call) c = rt_call_begin(__func__);
-    rt_model *m = rt_call_handle(&c, RT_MODEL, model, "model");
+    rt_model *m = rt_call_take(&c, RT_MODEL, model, "model");
     if (rt_call_ok(&c)) rt_model_unload(c.runtime, m);
     return c.result;
 }
@@ -355,7 +355,7 @@ void nrt_tensor_free(nrt_tensor_t **tensor)
 {
     if (!tensor || !*tensor) return;
     AUTO_VALUE(rt_call) c = rt_call_begin(__func__);
-    rt_tensor *t = rt_call_handle(&c, RT_TENSOR, *tensor, "tensor");
+    rt_tensor *t = rt_call_take(&c, RT_TENSOR, *tensor, "tensor");
     if (rt_call_ok(&c)) rt_tensor_free(c.runtime, t);
     *tensor = NULL;
 }
@@ -494,7 +494,7 @@ void nrt_destroy_tensor_set(nrt_tensor_set_t **tensor_set)
 {
     if (!tensor_set || !*tensor_set) return;
     AUTO_VALUE(rt_call) c = rt_call_begin(__func__);
-    rt_tensor_set *s = rt_call_handle(&c, RT_TENSOR_SET, *tensor_set, "tensor_set");
+    rt_tensor_set *s = rt_call_take(&c, RT_TENSOR_SET, *tensor_set, "tensor_set");
     if (rt_call_ok(&c)) rt_tensor_set_free(c.runtime, s);
     *tensor_set = NULL;
 }

@@ -21,9 +21,8 @@ typedef struct rt_handles {
     uint32_t count, used, capacity; // used: with the places of removed ones
 } rt_handles;
 void rt_handles_add(rt_handles *h, void *handle);
-void rt_handles_remove(rt_handles *h, void *handle);
+bool rt_handles_take(rt_handles *h, const void *handle);        // removes it, and whether it was there
 bool rt_handles_has(const rt_handles *h, const void *handle);
-void *rt_handles_any(const rt_handles *h);      // one of them; NULL when empty
 void *rt_handles_next(const rt_handles *h, uint32_t *at);       // all in turn, from *at = 0; NULL at the end
 void rt_handles_fini(rt_handles *h);
 
@@ -42,7 +41,6 @@ struct rt_runtime {
     uint64_t next_set_id;           // guarded by: binding_lock
 };
 void rt_handle_add(rt_runtime *rt, rt_kind kind, void *handle);
-void rt_handle_remove(rt_runtime *rt, rt_kind kind, void *handle);
 
 // Sets keep the structure of a tensor alive, not its memory: a freed tensor has none.
 struct rt_tensor {

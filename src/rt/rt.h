@@ -33,10 +33,13 @@ rt_counters *rt_runtime_counters(rt_runtime *rt);
 // Handles that are alive. `rt_handle_is` is what the API judges by before it touches one.
 typedef enum rt_kind { RT_MODEL, RT_TENSOR, RT_TENSOR_SET, RT_KIND_COUNT } rt_kind;
 bool rt_handle_is(rt_runtime *rt, rt_kind kind, const void *handle);
+// Whether it was one, which it is no longer: whoever takes a handle frees it, by rt_tensor_free, rt_tensor_set_free or
+// rt_model_unload.
+bool rt_handle_take(rt_runtime *rt, rt_kind kind, const void *handle);
 
 // ---- the process ---------------------------------------------------------------------------------------------------
 
-typedef enum rt_phase { RT_UNINITIALIZED, RT_OPEN, RT_CLOSED } rt_phase;
+typedef enum rt_phase { RT_UNINITIALIZED, RT_OPEN, RT_CLOSED, RT_FORKED } rt_phase;
 GLIA_MUST_USE glia_status rt_process_open(void);    // by the environment. USAGE when open, INVALID as rt_config_read
 void rt_process_close(void);                        // waits for the calls under way
 // The open runtime, kept open until rt_process_leave; NULL when there is none, and then there is nothing to leave.
@@ -49,7 +52,7 @@ GLIA_MUST_USE glia_status rt_tensor_create(rt_runtime *rt, int core, uint64_t si
 rt_tensor *rt_tensor_create_empty(rt_runtime *rt, const char *name);
 GLIA_MUST_USE glia_status rt_tensor_create_slice(rt_runtime *rt, rt_tensor *of, uint64_t offset, uint64_t size,
                                                  const char *name, rt_tensor **out);
-void rt_tensor_free(rt_runtime *rt, rt_tensor *t);
+void rt_tensor_free(rt_runtime *rt, rt_tensor *t);      // that was taken
 void rt_tensor_attach(rt_runtime *rt, rt_tensor *t, void *buffer, uint64_t size);
 uint64_t rt_tensor_size(const rt_tensor *t);
 const char *rt_tensor_name(const rt_tensor *t);
@@ -68,7 +71,7 @@ GLIA_MUST_USE glia_status rt_copy_to_address(rt_runtime *rt, void *to, const voi
 // ---- tensor sets ---------------------------------------------------------------------------------------------------
 
 rt_tensor_set *rt_tensor_set_create(rt_runtime *rt);
-void rt_tensor_set_free(rt_runtime *rt, rt_tensor_set *s);
+void rt_tensor_set_free(rt_runtime *rt, rt_tensor_set *s);      // that was taken
 void rt_tensor_set_add(rt_runtime *rt, rt_tensor_set *s, const char *name, rt_tensor *t);
 rt_tensor *rt_tensor_set_find(rt_runtime *rt, rt_tensor_set *s, const char *name);      // NULL if it has no such name
 
@@ -79,7 +82,7 @@ enum { RT_ANY_CORE = -1 };
 GLIA_MUST_USE glia_status rt_model_load(rt_runtime *rt, glia_span neff, int core, rt_model **out);
 // The file stays mapped: its constants are not copied. It must not change meanwhile.
 GLIA_MUST_USE glia_status rt_model_load_file(rt_runtime *rt, const char *path, int core, rt_model **out);
-void rt_model_unload(rt_runtime *rt, rt_model *m);      // after the executions under way
+void rt_model_unload(rt_runtime *rt, rt_model *m);      // that was taken; after the executions under way
 const isa_program *rt_model_program(const rt_model *m);
 uint32_t rt_model_core(const rt_model *m);
 uint32_t rt_model_neff_id(const rt_model *m);

@@ -3,10 +3,16 @@
 // closing waits for them; a runtime frees what its clients left, models first, since they use tensors.
 #include "rt/objects.h"
 
+#include <stdatomic.h>
+#include <unistd.h>
+
+// A runtime has threads, which a fork does not copy, and locks that they may hold: in a child of the process that opened
+// it nothing of it is touched, not even the lock.
 static struct {
     pthread_rwlock_t lock;
-    rt_runtime *open; // guarded by: lock
-    rt_phase phase;   // guarded by: lock
+    rt_runtime *open;   // guarded by: lock
+    rt_phase phase;     // guarded by: lock
+    atomic_long opened; // the process that has it open; 0: none. Relaxed: it is read to compare with oneself
 } process = {.lock = PTHREAD_RWLOCK_INITIALIZER, .phase = RT_UNINITIALIZED};
 
 rt_runtime *rt_runtime_create(const rt_config *config)
@@ -25,14 +31,22 @@ rt_runtime *rt_runtime_create(const rt_config *config)
     return rt;
 }
 
+// One of them, or NULL when there is none left.
+static void *take_any(rt_runtime *rt, rt_kind kind)
+{
+    uint32_t at = 0;
+    void *handle = rt_handles_next(&rt->handles[kind], &at);
+    return rt_handle_take(rt, kind, handle) ? handle : NULL;
+}
+
 static void free_clients(rt_runtime *rt)
 {
     void *left = NULL;
-    while ((left = rt_handles_any(&rt->handles[RT_MODEL])))
+    while ((left = take_any(rt, RT_MODEL)))
         rt_model_unload(rt, left);
-    while ((left = rt_handles_any(&rt->handles[RT_TENSOR_SET])))
+    while ((left = take_any(rt, RT_TENSOR_SET)))
         rt_tensor_set_free(rt, left);
-    while ((left = rt_handles_any(&rt->handles[RT_TENSOR])))
+    while ((left = take_any(rt, RT_TENSOR)))
         rt_tensor_free(rt, left);
 }
 
@@ -80,11 +94,12 @@ void rt_handle_add(rt_runtime *rt, rt_kind kind, void *handle)
     pthread_mutex_unlock(&rt->lock);
 }
 
-void rt_handle_remove(rt_runtime *rt, rt_kind kind, void *handle)
+bool rt_handle_take(rt_runtime *rt, rt_kind kind, const void *handle)
 {
     pthread_mutex_lock(&rt->lock);
-    rt_handles_remove(&rt->handles[kind], handle);
+    const bool was = rt_handles_take(&rt->handles[kind], handle);
     pthread_mutex_unlock(&rt->lock);
+    return was;
 }
 
 bool rt_handle_is(rt_runtime *rt, rt_kind kind, const void *handle)
@@ -97,6 +112,12 @@ bool rt_handle_is(rt_runtime *rt, rt_kind kind, const void *handle)
 
 // ---- the process ---------------------------------------------------------------------------------------------------
 
+static bool is_forked(void)
+{
+    const long opened = atomic_load_explicit(&process.opened, memory_order_relaxed);
+    return opened && opened != (long)getpid();
+}
+
 static glia_status open_locked(void)
 {
     ENSURE(process.phase != RT_OPEN, USAGE, "nrt_init has been called already; call nrt_close first");
@@ -105,11 +126,14 @@ static glia_status open_locked(void)
     rt_log_set_level(config.log_level);
     process.open = rt_runtime_create(&config);
     process.phase = RT_OPEN;
+    atomic_store_explicit(&process.opened, (long)getpid(), memory_order_relaxed);
     return GLIA_OK;
 }
 
 glia_status rt_process_open(void)
 {
+    ENSURE(!is_forked(), USAGE, "process %ld opened the runtime and was forked; this one, %ld, has no threads of it\n"
+           "hint: fork first, then call nrt_init in each process", atomic_load_explicit(&process.opened, memory_order_relaxed), (long)getpid());
     pthread_rwlock_wrlock(&process.lock);
     glia_status failed = open_locked();
     pthread_rwlock_unlock(&process.lock);
@@ -118,17 +142,21 @@ glia_status rt_process_open(void)
 
 void rt_process_close(void)
 {
+    if (is_forked()) return; // it is the parent's
     pthread_rwlock_wrlock(&process.lock);
     if (process.phase == RT_OPEN) {
         rt_runtime_destroy(process.open);
         process.open = NULL;
         process.phase = RT_CLOSED;
+        atomic_store_explicit(&process.opened, 0, memory_order_relaxed);
     }
     pthread_rwlock_unlock(&process.lock);
 }
 
 rt_runtime *rt_process_enter(rt_phase *phase)
 {
+    *phase = RT_FORKED;
+    if (is_forked()) return NULL;
     pthread_rwlock_rdlock(&process.lock);
     *phase = process.phase;
     if (process.open) return process.open;

@@ -59,7 +59,6 @@ void rt_tensor_unref_locked(rt_tensor *t)
 
 void rt_tensor_free(rt_runtime *rt, rt_tensor *t)
 {
-    rt_handle_remove(rt, RT_TENSOR, t);
     rt_bindings_drop_tensor(rt, t);
     pthread_mutex_lock(&rt->binding_lock);
     rt_storage *s = t->storage;

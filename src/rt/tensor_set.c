@@ -16,7 +16,6 @@ rt_tensor_set *rt_tensor_set_create(rt_runtime *rt)
 
 void rt_tensor_set_free(rt_runtime *rt, rt_tensor_set *s)
 {
-    rt_handle_remove(rt, RT_TENSOR_SET, s);
     rt_bindings_drop_set(rt, s);
     pthread_mutex_lock(&rt->binding_lock);
     for (uint32_t k = 0; k < s->entries.count; k++) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handles that are none, what the environment says, what loads and what does not, predicted times. (What is answered
 // before nrt_init and after nrt_close is test_unopened.c's.)
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "rt/nets.h"
 
 #include "rt/config.h"
@@ -314,5 +317,39 @@ TEST(time, follows_the_last_execution)
         ps[k] = glia_rt_timing_ps(t);
     }
     EXPECT(ps[1] > ps[0]);
+    session_end();
+}
+
+// 0 when every call in the child of a fork was answered as it should be; the parent's runtime goes on.
+static int answers_in_child(nrt_model_t *model, nrt_tensor_set_t *in, nrt_tensor_set_t *out, nrt_tensor_t *t)
+{
+    float x;
+    (void)alarm(20); // a child that hangs is a failure, too
+    if (nrt_execute(model, in, out) != NRT_UNINITIALIZED) return 1;
+    if (!strstr(glia_rt_last_error(), "in a child of the process that called nrt_init")) return 2;
+    if (nrt_tensor_read(t, &x, 0, 4) != NRT_UNINITIALIZED) return 3;
+    if (nrt_unload(model) != NRT_UNINITIALIZED) return 4;
+    nrt_tensor_free(&t);
+    if (nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") != NRT_INVALID) return 5;
+    if (!strstr(glia_rt_last_error(), "was forked")) return 6;
+    nrt_close();
+    return 0;
+}
+
+TEST(lifecycle, a_forked_child_is_told_so_and_the_parent_goes_on)
+{
+    session_begin("NEURON_LOGICAL_NC_CONFIG=1", "NEURON_RT_LOG_LEVEL=QUIET", NULL);
+    nrt_model_t *model = session_load(neff_add("add", 64), 0);
+    nrt_tensor_t *a = session_tensor(0, 128 * 64, 1, 0), *b = session_tensor(0, 128 * 64, 2, 0), *y = session_tensor(0, 128 * 64, 0, 0);
+    nrt_tensor_set_t *in = session_set("a", a, "b", b, NULL), *out = session_set("y", y, NULL);
+    EXPECT_NRT(nrt_execute(model, in, out), NRT_SUCCESS);
+    const pid_t child = fork();
+    if (child == 0) _exit(answers_in_child(model, in, out, a));
+    int status = -1;
+    EXPECT_EQ_INT(waitpid(child, &status, 0), child);
+    EXPECT(WIFEXITED(status));
+    EXPECT_EQ_INT(WEXITSTATUS(status), 0);
+    EXPECT_NRT(nrt_execute(model, in, out), NRT_SUCCESS);
+    expect_floats(y, 128 * 64, 3, 0);
     session_end();
 }

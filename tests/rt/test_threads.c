@@ -260,6 +260,42 @@ static void run_count(rt_job *job)
     atomic_fetch_sub(&inside, 1);
 }
 
+typedef struct freer {
+    pthread_t thread;
+    pthread_barrier_t *start;
+    nrt_tensor_t *tensor;
+    nrt_tensor_set_t *set;
+    nrt_model_t *model;
+    NRT_STATUS unloaded;
+} freer;
+
+static void *free_all(void *context)
+{
+    freer *f = context;
+    (void)pthread_barrier_wait(f->start);
+    nrt_tensor_free(&f->tensor);
+    nrt_destroy_tensor_set(&f->set);
+    f->unloaded = nrt_unload(f->model);
+    return NULL;
+}
+
+TEST(threads, one_of_two_that_free_a_handle_frees_it_and_the_other_is_told)
+{
+    session_begin("NEURON_LOGICAL_NC_CONFIG=1", "NEURON_RT_LOG_LEVEL=QUIET", NULL);
+    for (int round = 0; round < 50; round++) {
+        pthread_barrier_t barrier;
+        EXPECT_EQ_INT(pthread_barrier_init(&barrier, NULL, 2), 0);
+        nrt_tensor_t *t = session_tensor(0, 4, 0, 0);
+        const freer one = { .start = &barrier, .tensor = t, .set = session_set("x", t, NULL), .model = session_load(neff_add("add", COLUMNS), 0) };
+        freer f[2] = { one, one };
+        for (int k = 0; k < 2; k++) EXPECT_EQ_INT(pthread_create(&f[k].thread, NULL, free_all, &f[k]), 0);
+        for (int k = 0; k < 2; k++) EXPECT_EQ_INT(pthread_join(f[k].thread, NULL), 0);
+        EXPECT_EQ_INT(f[0].unloaded + f[1].unloaded, NRT_SUCCESS + NRT_INVALID_HANDLE);
+        EXPECT_EQ_INT(pthread_barrier_destroy(&barrier), 0);
+    }
+    session_end();
+}
+
 TEST(queue, an_empty_one_runs_on_the_caller_in_order)
 {
     rt_queue q;
