@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "model_session.h"
 #include "npy.h"
+#include "serve/sampling.h"
 #include "serve/score.h"
 
 #define TOOL_VERB eval
@@ -25,9 +26,9 @@ typedef struct logits_sink {
 static glia_status put_row(void *context, int position, const float *logits)
 {
     logits_sink *s = context;
-    int32_t best = 0;
-    for (int32_t id = 1; id < s->vocab; id++)
-        if (logits[id] > logits[best]) best = id;
+    int32_t best;
+    glia_status judged = serve_argmax(logits, s->vocab, &best);     // of no numbers none is the likeliest
+    if (judged) return glia_status_prefix(judged, "behind token %d", position);
     VEC_PUSH(&s->likeliest) = best;
     return s->npy ? tool_npy_put(s->npy, logits, s->row_bytes) : GLIA_OK;
 }

@@ -414,6 +414,20 @@ static void write_large(const char *path)
     EXPECT(truncate(path, (off_t)(file.size + offset)) == 0);
 }
 
+// All ones are a NaN, whatever type the last weights are of.
+TEST(cli_mistakes, logits_that_are_no_numbers_have_no_likeliest)
+{
+    const char *nan = in_folder("nan.gguf"), *npy = in_folder("nan.npy");
+    size_t size;
+    char *bytes = read_text(kit_model(), &size);
+    memset(bytes + size - 64, 0xff, 64);
+    EXPECT_OK(glia_file_write_atomic(nan, (glia_span){(const uint8_t *)bytes, size}));
+    glia_free(bytes);
+    expect_mistake(glia("eval -m '%s' --ids 2,300 --dtype fp32 --logits '%s'", nan, npy), 3, "behind token 0: logit");
+    EXPECT(!glia_file_exists(npy));
+    expect_mistake(glia("eval -m '%s' --ids 2,300 --dtype fp32", nan), 3, "is NaN");
+}
+
 TEST(cli_mistakes, a_model_too_large_for_the_instance_is_refused_with_both_sizes_and_a_way_out)
 {
     const char *path = in_folder("large.gguf");
