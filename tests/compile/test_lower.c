@@ -212,3 +212,41 @@ TEST(lower, regions_that_depend_on_the_order_are_refused)
         EXPECT_FAILS(check_compile(text, &o, &p), UNSUPPORTED, "has a region that is not one of add");
     }
 }
+
+// ---- scalars beside arrays -----------------------------------------------------------------------------------------
+
+TEST(lower, a_scalar_predicate_chooses_for_all_rows)
+{
+    CHECK("HloModule m\nENTRY e { p = pred[] parameter(0)\n a = f32[300,20] parameter(1)\n b = f32[300,20] parameter(2)\n"
+          " ROOT r = f32[300,20] select(p, a, b) }", (check_options){ 0 });
+    CHECK("HloModule m\nENTRY e { x = f32[] parameter(0)\n y = f32[] parameter(1)\n a = f32[300,20] parameter(2)\n b = f32[300,20] parameter(3)\n"
+          " p = pred[] compare(x, y), direction=LT\n c = f32[300,20] add(a, b)\n ROOT r = f32[300,20] select(p, a, c) }", (check_options){ 0 });
+}
+
+TEST(lower, scalar_bounds_clamp_all_rows)
+{
+    CHECK("HloModule m\nENTRY e { l = f32[] parameter(0)\n a = f32[300,20] parameter(1)\n h = f32[] parameter(2)\n"
+          " k = f32[] add(l, h)\n n = f32[300,20] negate(a)\n ROOT r = f32[300,20] clamp(l, n, k) }", (check_options){ 0 });
+    CHECK("HloModule m\nENTRY e { l = f32[] parameter(0)\n a = f32[2,3,40] parameter(1)\n h = f32[] parameter(2)\n"
+          " ROOT r = f32[2,3,40] clamp(l, a, h) }", (check_options){ 0 });
+}
+
+TEST(lower, a_reduction_starts_from_a_scalar_that_is_computed)
+{
+    CHECK("HloModule m\nad { x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT z = f32[] add(x, y) }\n"
+          "ENTRY e { a = f32[300,20] parameter(0)\n i = f32[] parameter(1)\n j = f32[] negate(i)\n n = f32[300,20] negate(a)\n"
+          " s = f32[300] reduce(a, i), dimensions={1}, to_apply=ad\n t = f32[300] reduce(n, j), dimensions={1}, to_apply=ad\n"
+          " ROOT r = (f32[300], f32[300]) tuple(s, t) }", (check_options){ 0 });
+    CHECK("HloModule m\nmx { x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT z = f32[] maximum(x, y) }\n"
+          "ENTRY e { a = f32[50] parameter(0)\n i = f32[] parameter(1)\n j = f32[] negate(i)\n"
+          " ROOT r = f32[] reduce(a, j), dimensions={0}, to_apply=mx }", (check_options){ 0 });
+}
+
+TEST(lower, a_sum_counts_a_broadcast_element_each_time)
+{
+    CHECK("HloModule m\nad { x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT z = f32[] add(x, y) }\n"
+          "ENTRY e { a = f32[200] parameter(0)\n b = f32[200,7] broadcast(a), dimensions={0}\n c = f32[200,3,5] broadcast(a), dimensions={0}\n"
+          " z = f32[] constant(0)\n h = f32[] constant(0.5)\n s = f32[200] reduce(b, z), dimensions={1}, to_apply=ad\n"
+          " t = f32[200] reduce(c, h), dimensions={1,2}, to_apply=ad\n u = f32[200,3] reduce(c, z), dimensions={2}, to_apply=ad\n"
+          " ROOT r = (f32[200], f32[200], f32[200,3]) tuple(s, t, u) }", (check_options){ 0 });
+}

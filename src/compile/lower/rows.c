@@ -93,7 +93,7 @@ static row_plan plan_rows(lower *l, const ir_inst *i)
     for (int k = 0; k < operands; k++) {
         const value *v = lower_value(l, operand_of(l, i, k));
         const int rank = value_row_rank(v);
-        if (rank < 0) continue;
+        if (rank < 0 || (v->rank == 0 && i->shape.rank > 0)) continue;      // a scalar says nothing of the others' rows
         return (row_plan){ rank, v->store->blocks, v->store->block_rows };
     }
     const ir_shape *shape = i->op == IR_REDUCE ? &i->operands[0]->shape : &i->shape;
@@ -129,8 +129,7 @@ glia_status lower_row_op(lower *l, const ir_inst *i)
     }
     if (i->op == IR_CONCATENATE && i->attrs.index < p.row_rank) return lower_concatenate(l, i);
     bool flush = l->pending.count > 0 && (l->pending_blocks != p.blocks || l->pending_block_rows != p.block_rows);
-    const int operands = i->op == IR_REDUCE ? 1 : i->operand_count;
-    for (int k = 0; k < operands && !flush; k++) {
+    for (int k = 0; k < i->operand_count && !flush; k++) {
         const value *v = lower_value(l, operand_of(l, i, k));
         if (v->store && v->store->kind == STORE_ROWS && planned_only(l, v->store) && !readable_in_group(v, &p)) flush = true;
     }
@@ -171,6 +170,13 @@ glia_status row_operand(row_site *s, int operand, row_source *out)
         TRY(feature_need(s->l, s->i, v->store, s->core, (int)s->first));
         out->o = tile_view(s->l->f[s->core], v->store->tile[s->core][s->first], v->dtype, s->rows, 0, (int)s->cols);
         return GLIA_OK;
+    }
+    value scalar;
+    if (v->rank == 0) {     // the predicate of a select, the bounds of a clamp, the start of a reduction: for all elements
+        scalar = *v;
+        scalar.rank = s->i->shape.rank;
+        for (int d = 0; d < scalar.rank; d++) scalar.dims[d] = s->i->shape.dims[d];
+        v = &scalar;        // its steps are 0
     }
     return value_operand(s->l, s->core, s->i, v, s->row_rank, s->first, s->rows, &out->o, &out->column);
 }
@@ -429,6 +435,13 @@ static glia_status emit_reduce(row_site *s)
     int64_t total = 1;
     for (int d = s->row_rank; d < v->rank; d++) total *= v->dims[d];
     const int64_t inner = total / kept;
+    if (x.column && inner > 1) {    // the same element for all that is reduced: it counts as often as it is there
+        x.column = false;
+        x.o.o.rank = 2;
+        x.o.o.step[0] = x.o.o.step[1] = 0;
+        x.o.o.count[0] = (uint32_t)kept;
+        x.o.o.count[1] = (uint32_t)inner;
+    }
     // The merged pattern must have a boundary between kept and reduced; split it where merging crossed it.
     uint8_t axes = 0;
     if (!x.column) {
