@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compiled.h"
+#include "judge.h"
 #include "programs.h"
 
 #define TOOL_VERB compile_verb      // compile_options is the compiler's
@@ -115,6 +116,7 @@ static glia_status compile_all(tool *t, answer *a, printer *p)
         options.print_to = print_pass;
         options.print_context = p;
     }
+    TRY(tool_check_output("output", o->output, a->input));
     tool_report(t, "compiling", 0, 0);
     TRY(glia_map_open(a->input, &text));
     glia_status s = tool_compile_hlo(text.bytes, a->input, &options, o->cache && !o->print_after, &a->compiled);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "judge.h"
 #include "model_session.h"
 #include "npy.h"
 #include "serve/sampling.h"
@@ -125,6 +126,7 @@ static glia_status run(tool *t, const void *values)
     TOOL_NEED(o, model);
     ENSURE(!o->ids != !o->file, USAGE, "'glia eval' takes --ids or --file, one of the two\nhint: 'glia eval --help' lists its options");
     ENSURE(!o->logits || o->ids, USAGE, "'--logits' is for --ids; --file gives a perplexity");
+    TRY(tool_check_output("logits", o->logits, o->model));
     tool_session session;
     const tool_model_values model = TOOL_MODEL_VALUES(o);
     TRY(tool_session_open(t, &model, &session));

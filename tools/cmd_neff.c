@@ -5,6 +5,7 @@
 #include "compile/cache.h"
 #include "isa/text.h"
 #include "isa/verify.h"
+#include "judge.h"
 #include "model/nearest.h"
 #include "programs.h"
 
@@ -141,6 +142,7 @@ static glia_status show(tool *t, const neff_options *o, const tool_program *p, c
 
 static glia_status put_file(tool *t, const neff_options *o, const char *schema, const char *path, glia_span bytes)
 {
+    TRY(tool_check_output("output", o->output, path));
     TRY(glia_file_write_atomic(o->output, bytes));
     if (!o->json) return GLIA_OK;
     glia_strbuf out = { 0 };
@@ -278,17 +280,19 @@ typedef enum form { FORM_NEFF = 1, FORM_TEXT = 2 } form;
 static const struct {
     const char *name;
     unsigned forms;             // of its input
+    bool writes;                // takes --output
     glia_status (*run)(tool *t, const neff_options *o, const tool_program *p, const char *path);
 } parts[] = {
-    { "show", FORM_NEFF | FORM_TEXT, show },
-    { "disasm", FORM_NEFF, disasm },
-    { "asm", FORM_TEXT, assemble },
-    { "verify", FORM_NEFF | FORM_TEXT, verify },
+    { "show", FORM_NEFF | FORM_TEXT, false, show },
+    { "disasm", FORM_NEFF, true, disasm },
+    { "asm", FORM_TEXT, true, assemble },
+    { "verify", FORM_NEFF | FORM_TEXT, false, verify },
 };
 
 static glia_status run_part(tool *t, const neff_options *o, size_t part, const char *path)
 {
     tool_program p;
+    if (!parts[part].writes) TRY(TOOL_REFUSE_FLAGS(t, parts[part].name, "a part that prints", "output"));
     TRY(tool_program_open(path, &p));
     const form given = p.text ? FORM_TEXT : FORM_NEFF;
     glia_status s = parts[part].forms & given

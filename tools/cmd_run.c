@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "compiled.h"
 #include "glia/rt.h"
+#include "judge.h"
 #include "model_session.h"
 #include "npy.h"
 #include "npy_read.h"
@@ -43,6 +44,7 @@ typedef struct running {
     nrt_model_t *model;
     endpoints inputs, outputs;
     nrt_tensor_set_t *input_set, *output_set;
+    uint64_t seed;                  // of --random
     double seconds;                 // host, of one execution: the mean
     double simulated_seconds;
 } running;
@@ -70,18 +72,37 @@ static void running_fini(running *r)
 
 // ---- the program ---------------------------------------------------------------------------------------------------
 
-static glia_status compile_text(running *r)
+// Judged whatever the input is: a value that is wrong is wrong of a program, too.
+static glia_status read_compiler_options(const running *r, const char *target, compile_options *out)
 {
     const run_options *o = r->o;
     const tool_compiler_values v = TOOL_COMPILER_VALUES(o);
     const hw_chip *chip;
+    TRY(hw_chip_find(o->target ? o->target : r->instance ? r->instance->chip->target : target, &chip));
+    return tool_compiler_options(&v, chip, out);
+}
+
+static glia_status compile_text(running *r)
+{
     compile_options options;
-    TRY(hw_chip_find(o->target ? o->target : r->instance ? r->instance->chip->target : "trn2", &chip));
-    TRY(tool_compiler_options(&v, chip, &options));
+    TRY(read_compiler_options(r, "trn2", &options));
     tool_report(r->t, "compiling", 0, 0);
     TRY(tool_compile_hlo(r->bytes, r->path, &options, true, &r->compiled));
     r->bytes = r->compiled.bytes;
     return GLIA_OK;
+}
+
+// A program has been compiled: flags may say what it is, and no more.
+static glia_status check_program(const running *r)
+{
+    compile_options options;
+    const isa_program *p = r->program;
+    TRY(read_compiler_options(r, p->target, &options));
+    ENSURE(!r->o->target || !strcmp(r->o->target, p->target), INVALID, "'%s' was compiled for %s, not for '--target %s'\nhint: compile it again with --target %s",
+           r->path, p->target, r->o->target, r->o->target);
+    ENSURE(!r->o->lnc || (uint64_t)r->o->lnc == p->core_count, INVALID, "'%s' was compiled for logical cores of %u physical cores, not for '--lnc %lld'\n"
+           "hint: compile it again with --lnc %lld", r->path, p->core_count, (long long)r->o->lnc, (long long)r->o->lnc);
+    return TOOL_REFUSE_FLAGS(r->t, r->path, "compiled already", "auto_cast", "auto_cast_type");
 }
 
 static glia_status assemble_text(running *r)
@@ -100,8 +121,10 @@ static glia_status find_program(running *r)
     if (r->o->instance) TRY(tool_find_instance(r->o->instance, &r->instance));
     TRY(glia_map_open(r->path, &r->map));
     r->bytes = r->map.bytes;
-    if (!tool_is_neff(r->bytes)) TRY(tool_is_program(r->bytes) ? assemble_text(r) : compile_text(r));
+    const bool program = tool_is_program(r->bytes);
+    if (!tool_is_neff(r->bytes)) TRY(program ? assemble_text(r) : compile_text(r));
     TRY(neff_decode(r->bytes, r->path, &r->program, &meta));
+    if (program) TRY(check_program(r));
     if (!r->instance) TRY(hw_instance_for_target(r->program->target, &r->instance));
     ENSURE(!strcmp(r->instance->chip->target, r->program->target), INVALID, "'%s' was compiled for %s; '%s' has %s\nhint: compile it again with --target %s",
            r->path, r->program->target, r->instance->name, r->instance->chip->target, r->instance->chip->target);
@@ -245,13 +268,11 @@ static glia_status make_device(endpoint *e, nrt_tensor_set_t *set)
 
 static glia_status fill_inputs(running *r)
 {
-    uint64_t seed = 0;
-    if (r->o->random) TRY(read_seed(r->o->random, &seed));
     for (uint32_t k = 0; k < r->inputs.count; k++) {
         endpoint *e = &r->inputs.items[k];
         tool_report(r->t, "loading inputs", k, r->inputs.count);
         TRY(make_device(e, r->input_set));
-        TRY(e->source ? write_file(e) : write_random(e, seed * 1000003 + k));
+        TRY(e->source ? write_file(e) : write_random(e, r->seed * 1000003 + k));
     }
     return GLIA_OK;
 }
@@ -303,7 +324,12 @@ static glia_status prepare_files(running *r)
 {
     if (!r->o->output_dir) return GLIA_OK;
     TRY(glia_dir_create(r->o->output_dir));
-    for (uint32_t k = 0; k < r->outputs.count; k++) name_file(r, k);
+    for (uint32_t k = 0; k < r->outputs.count; k++) {
+        name_file(r, k);
+        const char *file = r->outputs.items[k].file;
+        TRY(tool_check_output("output-dir", file, r->path));
+        for (uint32_t i = 0; i < r->inputs.count; i++) TRY(tool_check_output("output-dir", file, r->inputs.items[i].source));
+    }
     return GLIA_OK;
 }
 
@@ -381,6 +407,7 @@ static glia_status run_all(running *r)
     const run_options *o = r->o;
     ENSURE(o->repeat >= 1 && o->repeat <= 1000000, USAGE, "'--repeat' is %lld; it must be from 1 to 1000000", (long long)o->repeat);
     ENSURE(o->threads >= 0 && o->threads <= 256, USAGE, "'--threads' is %lld; it must be from 0 to 256", (long long)o->threads);
+    if (o->random) TRY(read_seed(o->random, &r->seed));
     TRY(find_program(r));
     TRY(list_endpoints(r));
     TRY(assign_inputs(r));

@@ -10,6 +10,7 @@
 #include "compiled.h"
 #include "glia/rt.h"
 #include "isa/verify.h"
+#include "judge.h"
 #include "model_session.h"
 #include "programs.h"
 #include "serve/device.h"
@@ -137,6 +138,8 @@ static glia_status from_config(timed *x)
     model_config config = { 0 };
     const tool_compiler_values v = TOOL_COMPILER_VALUES(o);
     compile_options judged;
+    TRY(TOOL_REFUSE_FLAGS(x->t, x->path, "a model, which computes in its --dtype", "auto_cast_type"));
+    if (strcmp(o->phase, "prefill")) TRY(TOOL_REFUSE_FLAGS(x->t, x->path, "a model that decodes a token a step; --phase prefill takes several", "tokens"));
     AUTO_VALUE(glia_strbuf) root = { 0 };
     serve_program_spec spec = { .config = &config, .chip = &x->chip, .lnc = (int)o->lnc };
     TRY(graph_options_of(o, &spec.graph));
@@ -157,11 +160,20 @@ static glia_status from_config(timed *x)
 
 // ---- a file --------------------------------------------------------------------------------------------------------
 
+// What is said of a model: has no use for a program or a graph, but must be right all the same.
+static glia_status refuse_model_flags(const timed *x, const char *what)
+{
+    model_graph_options unused;
+    TRY(graph_options_of(x->o, &unused));
+    return TOOL_REFUSE_FLAGS(x->t, x->path, what, "phase", "batch", "context", "tokens", "dtype");
+}
+
 static glia_status from_hlo(timed *x, glia_span text)
 {
     const tool_compiler_values v = TOOL_COMPILER_VALUES(x->o);
     compile_options options;
     neff_meta meta;
+    TRY(refuse_model_flags(x, "a graph"));
     TRY(choose_chip(x, "trn2"));
     TRY(tool_compiler_options(&v, &x->chip, &options));
     tool_report(x->t, "compiling", 0, 0);
@@ -175,9 +187,16 @@ static glia_status from_hlo(timed *x, glia_span text)
 
 static glia_status from_program(timed *x)
 {
+    const tool_compiler_values v = TOOL_COMPILER_VALUES(x->o);
+    compile_options judged;
+    TRY(refuse_model_flags(x, "a program"));
     TRY(tool_program_open(x->path, &x->file));
     x->program = x->file.program;
     TRY(choose_chip(x, x->program->target));
+    TRY(tool_compiler_options(&v, &x->chip, &judged));
+    TRY(TOOL_REFUSE_FLAGS(x->t, x->path, "compiled already", "auto_cast", "auto_cast_type"));
+    ENSURE(!v.lnc || (uint64_t)v.lnc == x->program->core_count, INVALID, "'%s' was compiled for logical cores of %u physical cores, not for '--lnc %lld'\n"
+           "hint: compile it again with --lnc %lld", x->path, x->program->core_count, (long long)v.lnc, (long long)v.lnc);
     ENSURE(!strcmp(x->chip.target, x->program->target), INVALID, "'%s' was compiled for %s, not for %s\nhint: compile it again with --target %s",
            x->path, x->program->target, x->chip.target, x->chip.target);
     TRY(isa_verify(x->program, &x->chip));
@@ -271,6 +290,8 @@ static glia_status simulate(const timed *x, sim_result **out)
 static glia_status time_all(timed *x)
 {
     AUTO(sim_result) r = NULL;
+    TRY(tool_check_output("trace", x->o->trace, x->path));
+    TRY(tool_check_output("trace", x->o->trace, x->o->calibration));
     TRY(from_input(x));
     TRY(x->overlaid ? check_overlaid(x) : check_fit(x, (int)x->program->core_count, x->bytes, 0));
     const double begin = glia_host_seconds();
@@ -287,6 +308,7 @@ static glia_status run(tool *t, const void *values)
            "'glia time' takes one file (a NEFF, its text, HLO text, a model), or --config, not %u files%s\nhint: glia time layer.neff",
            t->inputs.count, o->config ? " and --config" : "");
     ENSURE(o->sharers >= 1 && o->sharers <= 64, USAGE, "'--sharers' is %lld; it must be from 1 to 64", (long long)o->sharers);
+    ENSURE(o->expected_trips >= -1, USAGE, "'--expected-trips' is %lld; it must be -1 (their bound) or more", (long long)o->expected_trips);
     timed x = { .t = t, .o = o, .path = o->config ? o->config : t->inputs.items[0] };
     glia_status s = time_all(&x);
     timed_fini(&x);

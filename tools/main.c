@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "judge.h"
 #include "tool.h"
 
 static glia_status run_verb(tool *t, int count, char **given, void *values)
@@ -15,6 +16,7 @@ static glia_status run_verb(tool *t, int count, char **given, void *values)
         tool_help(&t->command, &text);
         return tool_print(t, &text);
     }
+    TRY(tool_check_environment());
     t->progress.on = !t->quiet && isatty(STDERR_FILENO);
     glia_status s = t->command.run(t, values);
     tool_report_end(t);

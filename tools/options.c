@@ -207,6 +207,7 @@ static glia_status parse_word(tool *t, const char *word, const char *next, void 
     }
     const char *value = flag_value(o, off, joined, next, took_next);
     ENSURE(value, USAGE, "'%s' needs a value: %s", word, o->help);
+    VEC_PUSH(&t->given) = o;
     return set(o, word, value, values);
 }
 

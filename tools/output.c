@@ -12,6 +12,7 @@ static const double SHOW_AFTER = 0.5, SHOW_EVERY = 0.1;     // seconds
 void tool_fini(tool *t)
 {
     VEC_FREE(&t->inputs);
+    VEC_FREE(&t->given);
     for (uint32_t i = 0; i < t->owned.count; i++) glia_free(t->owned.items[i]);
     VEC_FREE(&t->owned);
 }

@@ -75,6 +75,7 @@ typedef struct tool_progress {
 struct tool {
     tool_command command;
     VEC(const char *) inputs;   // what is not an option
+    VEC(const tool_option *) given;     // by flags
     VEC(char *) owned;          // texts that options point into
     bool json, quiet, help;
     tool_progress progress;

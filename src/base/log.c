@@ -13,11 +13,26 @@
 static const char *const names[] = {"error", "warn", "info", "debug"};
 static atomic_int threshold = -1; // -1: not known yet. Relaxed: a level guards no other data
 
+// -1: no level has that name.
+static int level_named(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (!strcmp(name, names[i])) return (int)i;
+    return -1;
+}
+
+glia_status glia_log_check_environment(void)
+{
+    const char *name = getenv("GLIA_LOG");
+    ENSURE(!name || !*name || level_named(name) >= 0, USAGE, "'GLIA_LOG' is '%s'; it must be error, warn, info or debug", name);
+    return GLIA_OK;
+}
+
 static int level_from_environment(void)
 {
     const char *name = getenv("GLIA_LOG");
-    for (size_t i = 0; name && i < COUNT_OF(names); i++)
-        if (!strcmp(name, names[i])) return (int)i;
+    const int found = name ? level_named(name) : -1;
+    if (found >= 0) return found;
     if (name && *name)
         fprintf(stderr, "glia: warn: GLIA_LOG is '%s', want error, warn, info or debug; using warn\n", name);
     return GLIA_LOG_WARN;

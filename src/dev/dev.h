@@ -26,6 +26,9 @@ typedef struct dev_buffer {
 } dev_buffer;
 void dev_buffer_release(dev_buffer *b);     // drops dev's packed forms; before the owner frees or moves `data`
 
+// USAGE when GLIA_CPU, the highest CPU features whose kernels may be used, names none.
+GLIA_MUST_USE glia_status dev_check_environment(void);
+
 typedef enum dev_mode { DEV_BOUND, DEV_EXACT } dev_mode;
 
 typedef struct dev_machine dev_machine;     // one logical core: SBUF, PSUM and registers of 1 or 2 physical cores

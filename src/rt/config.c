@@ -198,6 +198,7 @@ static bool settles_cores(env_fn f)
 glia_status rt_config_read(rt_config *out)
 {
     rt_config c = {.instance = &hw_instance_trn2_3xlarge, .mode = DEV_BOUND, .log_level = RT_LOG_ERROR};
+    TRY(dev_check_environment());
     for (size_t k = 0; k < COUNT_OF(rows); k++) {
         const char *value = getenv(rows[k].name);
         if (value && *value) TRY(functions[k](rows[k].name, value, &c));

@@ -414,6 +414,21 @@ static void write_large(const char *path)
     EXPECT(truncate(path, (off_t)(file.size + offset)) == 0);
 }
 
+TEST(cli_mistakes, logits_do_not_replace_the_model)
+{
+    const char *own = in_folder("own.gguf"), *hf = in_folder("own_hf"), *shard = in_folder("own_hf/model.safetensors");
+    size_t size, after;
+    char *bytes = read_text(kit_model(), &size);
+    EXPECT_OK(glia_file_write_atomic(own, (glia_span){(const uint8_t *)bytes, size}));
+    write_hf_folder(hf);
+    expect_mistake(glia("eval -m '%s' --ids 2,300 --logits '%s'", own, own), 2, "which would be lost");
+    expect_mistake(glia("eval -m '%s' --ids 2,300 --logits '%s'", hf, shard), 2, "'model.safetensors' of the input");
+    char *again = read_text(own, &after);
+    EXPECT(after == size && !memcmp(again, bytes, size));
+    glia_free(again);
+    glia_free(bytes);
+}
+
 // All ones are a NaN, whatever type the last weights are of.
 TEST(cli_mistakes, logits_that_are_no_numbers_have_no_likeliest)
 {

@@ -193,6 +193,41 @@ def main(folder):
     for verb in ("generate", "eval", "compile", "run", "time", "neff", "hw", "doctor"):
         check("--help" in glia(verb, "--help").stdout, f"{verb} --help")
 
+    # A flag that this input has no use for, and a value that is wrong of any input.
+    refuses(3, ["trn2", "'--target trn1'"], "run", neff, "--random", "1", "--target", "trn1")
+    refuses(2, ["'--lnc' is 7"], "run", neff, "--random", "1", "--lnc", "7")
+    refuses(3, ["'--lnc 1'", "layer.neff"], "run", neff, "--random", "1", "--lnc", "1")
+    refuses(2, ["'--auto-cast' is 'bogus'"], "run", neff, "--random", "1", "--auto-cast", "bogus")
+    refuses(2, ["'--auto-cast'", "layer.neff", "compiled already"], "run", neff, "--random", "1", "--auto-cast", "all")
+    refuses(2, ["'--random' is 'x'"], "run", neff, "--input", folder / "a.npy", "--input", folder / "b.npy", "--random", "x")
+    for value, flags in (("'--phase' is 'bogus'", ("--phase", "bogus")), ("'--dtype' is 'fp8'", ("--dtype", "fp8")), ("'--expected-trips' is -2", ("--expected-trips", "-2")),
+                         ("'--lnc' is 7", ("--lnc", "7")), ("'--auto-cast-type' is 'x'", ("--auto-cast-type", "x"))):
+        refuses(2, [value], "time", neff, *flags)
+        if flags[0] != "--expected-trips":
+            refuses(2, [value], "time", layer, *flags)
+    for flag, value in (("--phase", "prefill"), ("--context", "64"), ("--tokens", "8"), ("--dtype", "fp32"), ("--batch", "1")):
+        refuses(2, [f"'{flag}'", "layer.neff", "a program"], "time", neff, flag, value)
+        refuses(2, [f"'{flag}'", "layer.hlo.txt", "a graph"], "time", layer, flag, value)
+    refuses(2, ["'--tokens'", "config.json"], "time", small, "--tokens", "8")
+    refuses(2, ["'--output'", "show"], "neff", "show", neff, "-o", folder / "x")
+    for variable, verb in (("GLIA_LOG", ("hw",)), ("GLIA_CPU", ("run", neff, "--random", "1"))):
+        check(f"'{variable}' is 'foo'" in glia(*verb, code=2, env={variable: "foo"}).stderr, f"{variable}=foo is taken")
+
+    # An output that is an input, by its name or by another.
+    for name, text_of in (("own.hlo.txt", layer), ("own.neff", neff), ("own.s", text), ("own.npy", folder / "a.npy")):
+        (folder / name).write_bytes(text_of.read_bytes())
+    (folder / "link").symlink_to(folder / "own.neff")
+    (folder / "own").mkdir()
+    (folder / "own" / "output.0.npy").write_bytes((folder / "a.npy").read_bytes())
+    (folder / "own" / "config.json").write_bytes(small.read_bytes())
+    for file, words in (("own.hlo.txt", ("compile", folder / "own.hlo.txt", "-o", folder / "own.hlo.txt")), ("own.neff", ("neff", "disasm", folder / "own.neff", "-o", folder / "link")),
+                        ("own.neff", ("time", folder / "link", "--trace", folder / "own.neff")), ("own.s", ("neff", "asm", folder / "own.s", "-o", folder / "own.s")),
+                        ("own/config.json", ("time", folder / "own", "--context", "256", "--trace", folder / "own" / "config.json")),
+                        ("own/output.0.npy", ("run", neff, "--input", folder / "own" / "output.0.npy", "--input", folder / "b.npy", "-o", folder / "own"))):
+        before = (folder / file).read_bytes()
+        refuses(2, ["would be lost"], *words)
+        check((folder / file).read_bytes() == before, f"glia {words}: {file} has changed")
+
     # Bad input: what, where, both values, what to do.
     refuses(2, ["--targte", "--target"], "compile", layer, "-o", neff, "--targte", "trn2")
     refuses(2, ["'neffs'", "'neff'"], "neffs")

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dev/dev.h"
 #include "dev/fast/kernels.h"
 
 typedef struct level {
@@ -34,6 +35,16 @@ static int levels_of_host(level *out)
     return 1;
 }
 #endif
+
+glia_status dev_check_environment(void)
+{
+    static const char *const names[] = { "scalar", "avx2", "avx512", "avx512bf16" };     // of any host: it is an upper limit
+    const char *wanted = getenv("GLIA_CPU");
+    for (size_t k = 0; wanted && *wanted && k < COUNT_OF(names); k++)
+        if (strcmp(names[k], wanted) == 0) return GLIA_OK;
+    ENSURE(!wanted || !*wanted, USAGE, "'GLIA_CPU' is '%s'; it must be scalar, avx2, avx512 or avx512bf16, the highest kernels to use", wanted);
+    return GLIA_OK;
+}
 
 const dev_kernels *dev_kernels_named(const char *name)
 {
