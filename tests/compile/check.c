@@ -31,7 +31,8 @@ typedef struct capture { void *out; size_t size, got; } capture;
 static void run(const char *hlo, const check_options *o, capture *cap)
 {
     AUTO(isa_program) p = NULL;
-    EXPECT_OK(check_compile(hlo, o, &p));
+    glia_status failed = check_compile(hlo, o, &p);
+    if (failed) FAIL_TEST("%s: %s", o->what ? o->what : "compiling", glia_status_message(failed));
     AUTO(ir_module) m = NULL;
     EXPECT_OK(ir_parse((glia_span){ (const uint8_t *)hlo, strlen(hlo) }, "test.hlo.txt", &m));
     AUTO(glia_arena) arena = glia_arena_create();
@@ -90,7 +91,8 @@ static void run(const char *hlo, const check_options *o, capture *cap)
             const double g = num_to_f64(dtype, num_load(dtype, got + k * num_size(dtype)));
             const double w = num_to_f64(dtype, num_load(dtype, (const uint8_t *)want[out].data + k * num_size(dtype)));
             if (!(fabs(g - w) <= tolerance * (1 + fabs(w))) && !(isnan(g) && isnan(w)) && g != w)
-                FAIL_TEST("output %d element %lld: got %.9g, want %.9g (%s lnc %u)", out, (long long)k, g, w, p->target, p->core_count);
+                FAIL_TEST("%s%soutput %d element %lld: got %.9g, want %.9g (%s lnc %u, %s)", o->what ? o->what : "", o->what ? ": " : "", out,
+                          (long long)k, g, w, p->target, p->core_count, o->mode == DEV_EXACT ? "exact" : "bound");
         }
         out++;
     }

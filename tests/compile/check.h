@@ -13,6 +13,7 @@ typedef struct check_options {
     double tolerance;           // |got - want| <= tolerance * (1 + |want|); 0: 1e-5
     uint64_t seed;
     double scale;               // inputs are normal with this deviation (default 1); integer inputs are 0 .. 3
+    const char *what;           // said with a failure
     dev_mode mode;              // set by the functions below
 } check_options;
 

@@ -174,7 +174,7 @@ static glia_status lower_results(lower *l, lowered *done, store **early)
                 done->result_alias[k] = parameter;
                 allow_writes(l, v->store->slot);
                 if (l->is_entry) {
-                    store *s = result_store(l, k, shape, done);
+                    store *s = early[k];
                     const uint32_t t = l->f[0]->slots.items[s->slot].index, in = l->f[0]->slots.items[v->store->slot].index;
                     l->m->program->tensors.items[t].alias = (int32_t)in;
                     // Whoever touches the memory does so through the output: an input by itself is never written.
@@ -417,10 +417,11 @@ static glia_status lower_computation(lower_module *m, const ir_computation *c, b
     glia_status s = lower_parameters(&l);
     store **early = ARENA_ARRAY(m->arena, store *, (size_t)d->result_count);
     for (int k = 0; k < d->result_count && !s; k++) {
+        // The program's outputs are in the results' order; a function has formals for those that take no parameter's place.
         const ir_inst *i = result_inst(c, k);
-        if (!writes_result(&l, i)) continue;
-        early[k] = result_store(&l, k, &i->shape, d);
-        l.want[i->id] = early[k];
+        const bool wanted = writes_result(&l, i);
+        if (wanted || is_entry) early[k] = result_store(&l, k, ir_shape_element(&c->root->shape, k), d);
+        if (wanted) l.want[i->id] = early[k];
     }
     for (uint32_t k = 0; k < c->insts.count && !s; k++)
         if (needed[c->insts.items[k]->id]) s = lower_inst(&l, c->insts.items[k]);
