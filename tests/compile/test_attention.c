@@ -113,6 +113,41 @@ TEST(attention, a_row_that_opens_late)
     check_hlo(glia_strbuf_str(&text), (check_options){ .tolerance = 2e-4, .scale = 0.5, .target = "trn2", .lnc = 1 });
 }
 
+// Grouped queries over a causal or a split mask: a head's first row lies inside a tile, and inside a block of the mask.
+TEST(attention, heads_begin_inside_a_tile)
+{
+    static const char *const opens[] = { "c = pred@ compare(j, i), direction=LE", "c = pred@ compare(j, i), direction=GE",
+                                         "a = pred@ compare(j, half), direction=LT\n b = pred@ compare(i, half), direction=LT\n c = pred@ compare(a, b), direction=EQ" };
+    static const int tokens[] = { 40, 200, 300 };
+    for (size_t n = 0; n < COUNT_OF(tokens); n++)
+        for (size_t k = 0; k < COUNT_OF(opens); k++) {
+            const int t = tokens[n];
+            AUTO_VALUE(glia_strbuf) text = { 0 };
+            glia_putf(&text, "HloModule m\nad { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }\n"
+                             "mx { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] maximum(a, b) }\n"
+                             "att { q = f32[2,3,%d,32] parameter(0)\n k = f32[2,300,32] parameter(1)\n v = f32[2,300,32] parameter(2)\n m = f32[%d,300] parameter(3)\n",
+                      t, t);
+            glia_putf(&text, " s0 = f32[2,3,%d,300] dot(q, k), lhs_batch_dims={0}, lhs_contracting_dims={3}, rhs_batch_dims={0}, rhs_contracting_dims={2}\n"
+                             " mb = f32[2,3,%d,300] broadcast(m), dimensions={2,3}\n s = f32[2,3,%d,300] add(s0, mb)\n top = f32[] constant(-inf)\n zero = f32[] constant(0)\n"
+                             " mm = f32[2,3,%d] reduce(s, top), dimensions={3}, to_apply=mx\n mmb = f32[2,3,%d,300] broadcast(mm), dimensions={0,1,2}\n"
+                             " x = f32[2,3,%d,300] subtract(s, mmb)\n e = f32[2,3,%d,300] exponential(x)\n l = f32[2,3,%d] reduce(e, zero), dimensions={3}, to_apply=ad\n",
+                      t, t, t, t, t, t, t, t);
+            glia_putf(&text, " lb = f32[2,3,%d,300] broadcast(l), dimensions={0,1,2}\n p = f32[2,3,%d,300] divide(e, lb)\n"
+                             " ROOT o = f32[2,3,%d,32] dot(p, v), lhs_batch_dims={0}, lhs_contracting_dims={3}, rhs_batch_dims={0}, rhs_contracting_dims={1} }\n"
+                             "ENTRY e { q = f32[2,3,%d,32] parameter(0)\n k = f32[2,300,32] parameter(1)\n v = f32[2,300,32] parameter(2)\n"
+                             " i = f32[%d,300] iota(), iota_dimension=0\n j = f32[%d,300] iota(), iota_dimension=1\n",
+                      t, t, t, t, t, t);
+            static const char *const splats[][2] = { { "ninf", "-inf" }, { "zero", "0" }, { "half", "128" } };
+            for (size_t z = 0; z < COUNT_OF(splats); z++)
+                glia_putf(&text, " %s0 = f32[] constant(%s)\n %s = f32[%d,300] broadcast(%s0), dimensions={}\n", splats[z][0], splats[z][1], splats[z][0], t, splats[z][0]);
+            for (const char *at = opens[k]; *at; at++)
+                if (*at == '@') glia_putf(&text, "[%d,300]", t);
+                else glia_putf(&text, "%c", *at);
+            glia_putf(&text, "\n m = f32[%d,300] select(c, zero, ninf)\n ROOT o = f32[2,3,%d,32] call(q, k, v, m), to_apply=att }", t, t);
+            check_hlo(glia_strbuf_str(&text), (check_options){ .tolerance = 2e-4, .scale = 0.5, .target = "trn2", .lnc = n == 1 ? 2 : 1 });
+        }
+}
+
 // Scores without a free dim of the queries: the mask's rows are a batch dim of the products.
 TEST(attention, mask_rows_over_a_batch_dim)
 {

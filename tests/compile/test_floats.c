@@ -139,6 +139,14 @@ TEST(reduce, is_rounded_behind_its_initial_value)
     EXPECT_NEAR(got[0], 256, 0);        // 5 x 51.5 - 1 = 256.5, half way to 258
 }
 
+TEST(reduce, of_nothing_is_what_it_begins_with)
+{
+    check_hlo("HloModule m\nr { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }\n"
+              "ENTRY e { p = f32[150,5] parameter(0)\n w = f32[] parameter(1)\n x = f32[150,0] slice(p), slice={[0:150], [2:2]}\n init = f32[] constant(3.5)\n"
+              " s = f32[150] reduce(x, init), dimensions={1}, to_apply=r\n t = f32[150] reduce(x, w), dimensions={1}, to_apply=r\n"
+              " ROOT o = (f32[150], f32[150]) tuple(s, t) }", (check_options){ 0 });
+}
+
 // ---- quotients -----------------------------------------------------------------------------------------------------
 
 static int64_t order(float x)

@@ -68,8 +68,9 @@ static uint8_t mask_state(const attention_site *s, int64_t k0, int64_t kn)
         const int64_t row = (s->b * s->qk->m + s->m0 + r) % mb->rows;     // rows of the mask are the innermost dim
         for (int64_t k = k0 / MASK_BLOCK; k <= (k0 + kn - 1) / MASK_BLOCK; k++) state |= mb->state[row / MASK_BLOCK * nc + k];
         if (state == (MASK_OPEN | MASK_CLOSED)) break;
-        // Rows of one block say the same: jump to its end.
-        const int64_t left = MASK_BLOCK - row % MASK_BLOCK - 1;
+        // Rows of one block say the same: jump to its end, or to where the next head begins at the first row again.
+        const int64_t in_block = MASK_BLOCK - row % MASK_BLOCK, in_mask = mb->rows - row;
+        const int64_t left = (in_block < in_mask ? in_block : in_mask) - 1;
         r += left < s->rows - r - 1 ? left : s->rows - r - 1;
     }
     return state;

@@ -405,6 +405,14 @@ static bool changes_nothing(const ir_inst *i, ir_op op, double init)
     }
 }
 
+// How many elements of the operand make one of the result.
+static int64_t reduced_elements(const ir_inst *reduce)
+{
+    int64_t n = 1;
+    for (int d = 0; d < reduce->attrs.dimensions.count; d++) n *= reduce->operands[0]->shape.dims[reduce->attrs.dimensions.items[d]];
+    return n;
+}
+
 static glia_status emit_reduce(row_site *s)
 {
     const ir_inst *i = s->i;
@@ -429,12 +437,15 @@ static glia_status emit_reduce(row_site *s)
                 order.cs[n++] = v->cs[d];
                 if (pass == 0) kept *= v->dims[d];
             }
-    row_source x = { 0 };
-    const int64_t cols = s->cols;
+    row_source x = { 0 }, init;
+    const int64_t cols = s->cols, inner = reduced_elements(i);
+    TRY(row_operand(s, 1, &init));
+    if (inner == 0) {       // of nothing: what it begins with
+        if (init.splat) row_set(s, s->dst, init.number);
+        else lower_copy(s->l, s->core, ISA_DVE, s->origin, s->dst, row_widened(s, &init));
+        return GLIA_OK;
+    }
     TRY(value_operand(s->l, s->core, i, &order, s->row_rank, s->first, s->rows, &x.o, &x.column));
-    int64_t total = 1;
-    for (int d = s->row_rank; d < v->rank; d++) total *= v->dims[d];
-    const int64_t inner = total / kept;
     if (x.column && inner > 1) {    // the same element for all that is reduced: it counts as often as it is there
         x.column = false;
         x.o.o.rank = 2;
@@ -466,8 +477,6 @@ static glia_status emit_reduce(row_site *s)
             left = 1;
         }
     }
-    row_source init;
-    TRY(row_operand(s, 1, &init));
     if (axes == 0) {
         s->cols = cols;
         row_binary(s, s->dst, x, init, rule->alu, true, false);
@@ -479,7 +488,7 @@ static glia_status emit_reduce(row_site *s)
     const tile_operand o[2] = { partial.o, x.o };
     const uint8_t attr[3] = { rule->alu, axes, 0 };
     tile_emit(s->l->f[s->core], ISA_tensor_reduce, ISA_DVE, s->origin, 2, o, 3, attr);
-    s->l->busy[s->core][ISA_DVE] += total;
+    s->l->busy[s->core][ISA_DVE] += kept * inner;
     if (begins) row_binary(s, s->dst, partial, init, rule->alu, true, false);
     return GLIA_OK;
 }
