@@ -414,7 +414,7 @@ static bool line_tensor(parser *r)
 
 static bool line_data(parser *r)
 {
-    uint32_t t;
+    uint32_t t = 0;
     if (!take_ref(r, r->p->tensors.count, tensor_name, "tensor", &t)) return false;
     r->data = &r->p->tensors.items[t];
     r->in_data = true;
@@ -576,7 +576,7 @@ static bool take_offset(parser *r, isa_operand *o)
 {
     if (!take_i64(r, &o->offset)) return false;
     while (accept(r, '+')) {
-        uint32_t reg;
+        uint32_t reg = 0;
         if (o->term_count == ISA_TERMS) return fail(r, "an address has at most %d dynamic terms", ISA_TERMS);
         isa_term *t = &o->terms[o->term_count];
         if (!take_register(r, &reg) || !expect(r, '*') || !take_i64(r, &t->scale)) return false;
@@ -624,7 +624,7 @@ static bool take_chip(parser *r, isa_operand *o, uint8_t space)
 
 static bool take_hbm(parser *r, isa_operand *o)
 {
-    uint32_t slot;
+    uint32_t slot = 0;
     o->space = ISA_HBM;
     if (!take_ref(r, r->f->slots.count, slot_name, "slot", &slot)) return false;
     if (slot > UINT16_MAX) return fail(r, "slot %u cannot be named by an operand, at most 65535", slot);
@@ -693,7 +693,7 @@ static bool take_operand(parser *r, isa_operand *o)
     r->at = before;
     skip(r);
     if (w.n > 1 && w.s[0] == 'r' && isa_is_digit(w.s[1])) {
-        uint32_t reg;
+        uint32_t reg = 0;
         o->space = ISA_REG;
         o->dtype = NUM_S32;
         if (!take_register(r, &reg)) return false;
