@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "judge.h"
 #include "tool.h"
@@ -48,6 +49,8 @@ static glia_status run(tool *t, int argc, char **argv)
 int main(int argc, char **argv)
 {
     tool t = { 0 };
+    glia_exit_when_exhausted(glia_code_exit(GLIA_CODE_EXHAUSTED));
+    glia_map_exit_when_cut(glia_code_exit(GLIA_CODE_IO));
     AUTO_STATUS s = run(&t, argc, argv);
     if (s) (void)fprintf(stderr, "glia: %s\n", glia_status_message(s));
     if (s && glia_log_enabled(GLIA_LOG_DEBUG)) (void)fprintf(stderr, "  at %s\n", glia_status_trail(s));

@@ -3,16 +3,19 @@
 #include "npy.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/arena.h"
+#include "base/file.h"
 #include "base/strbuf.h"
+#include "base/temp.h"
 
 struct tool_npy_writer {
-    char *path, *temporary; // temporary: NULL for what is no regular file, which is written through
+    char *path;
+    glia_temp temp;         // without a name for what is no regular file, which is written through
     FILE *file;             // NULL once finished
     uint64_t left;          // bytes
 };
@@ -55,17 +58,17 @@ glia_status tool_npy_create(const char *path, num_dtype dtype, int rank, const i
     AUTO(tool_npy_writer) w = glia_alloc(sizeof *w);
     size_t bytes = (size_t)num_size(dtype);
     for (int d = 0; d < rank; d++) TRY(glia_mul_size(bytes, (size_t)dims[d], &bytes));
-    AUTO_VALUE(glia_strbuf) name = { 0 };
     struct stat st;
-    glia_putf(&name, "%s.%ld.tmp", path, (long)getpid());
     w->path = glia_strdup(path);
-    if (stat(path, &st) != 0 || S_ISREG(st.st_mode)) w->temporary = glia_strbuf_take(&name);
     w->left = bytes;
-    w->file = fopen(w->temporary ? w->temporary : path, "wb");
-    ENSURE(w->file, IO, "'%s': cannot be written: %s", path, strerror(errno));
+    w->temp = (glia_temp){ .fd = -1 };
+    if (stat(path, &st) != 0 || S_ISREG(st.st_mode)) TRY(glia_temp_create(path, GLIA_LINKS_FOLLOW, &w->temp));
+    const int fd = w->temp.name ? fcntl(w->temp.fd, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_CLOEXEC);
+    w->file = fd >= 0 ? fdopen(fd, "wb") : NULL;
+    if (!w->file) return glia_file_failure("written", path, errno);
     AUTO_VALUE(glia_strbuf) header = { 0 };
     put_header(dtype, rank, dims, &header);
-    ENSURE(fwrite(header.data, 1, header.size, w->file) == header.size, IO, "'%s': writing: %s", path, strerror(errno));
+    if (fwrite(header.data, 1, header.size, w->file) != header.size) return glia_file_failure("written", path, errno);
     *out = TAKE(w);
     return GLIA_OK;
 }
@@ -74,7 +77,7 @@ glia_status tool_npy_put(tool_npy_writer *w, const void *bytes, size_t size)
 {
     ENSURE(size <= w->left, INVALID, "'%s': %zu bytes more than the %llu that are left of the array", w->path, size,
            (unsigned long long)w->left);
-    ENSURE(fwrite(bytes, 1, size, w->file) == size, IO, "'%s': writing: %s", w->path, strerror(errno));
+    if (fwrite(bytes, 1, size, w->file) != size) return glia_file_failure("written", w->path, errno);
     w->left -= size;
     return GLIA_OK;
 }
@@ -82,22 +85,15 @@ glia_status tool_npy_put(tool_npy_writer *w, const void *bytes, size_t size)
 glia_status tool_npy_finish(tool_npy_writer *w)
 {
     ENSURE(w->left == 0, INVALID, "'%s': the array lacks its last %llu bytes", w->path, (unsigned long long)w->left);
-    const bool closed = fclose(TAKE(w->file)) == 0;
-    const bool moved = closed && (!w->temporary || rename(w->temporary, w->path) == 0);
-    const int reason = errno;
-    if (!moved && w->temporary) (void)unlink(w->temporary);
-    ENSURE(moved, IO, "'%s': writing: %s", w->path, strerror(reason));
-    return GLIA_OK;
+    if (fclose(TAKE(w->file)) != 0) return glia_file_failure("written", w->path, errno);
+    return w->temp.name ? glia_temp_commit(&w->temp) : GLIA_OK;
 }
 
 void tool_npy_writer_destroy(tool_npy_writer *w)
 {
     if (!w) return;
-    if (w->file) {
-        (void)fclose(w->file);
-        if (w->temporary) (void)unlink(w->temporary);
-    }
+    if (w->file) (void)fclose(w->file);
+    glia_temp_fini(&w->temp);
     glia_free(w->path);
-    glia_free(w->temporary);
     glia_free(w);
 }

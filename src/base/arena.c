@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { CHUNK_MIN = 4096, CHUNK_MAX = 1 << 20, ALIGN_DEFAULT = 16, ALIGN_MAX = 4096 };
 
@@ -23,12 +24,20 @@ struct glia_arena {
     size_t bytes;
 };
 
+static int exhausted_code; // 0: abort
+
+void glia_exit_when_exhausted(int code)
+{
+    exhausted_code = code;
+}
+
 static _Noreturn void out_of_memory(size_t size)
 {
     fprintf(stderr,
             "glia: out of memory: %zu bytes were asked for\n"
             "hint: use a smaller model, batch or context, or a host with more memory\n",
             size);
+    if (exhausted_code) _exit(exhausted_code); // no handlers: other threads are at work
     abort();
 }
 

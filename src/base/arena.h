@@ -22,6 +22,9 @@ char *glia_arena_strndup(glia_arena *a, const char *s, size_t n);
 char *glia_arena_printf(glia_arena *a, const char *format, ...) GLIA_PRINTF(2, 3);
 size_t glia_arena_bytes(const glia_arena *a);   // handed out so far
 
+// For programs: memory that does not suffice ends the process with `code`, after the same sentence. Before any thread.
+void glia_exit_when_exhausted(int code);
+
 #define ARENA_NEW(a, type) ((type *)glia_arena_alloc((a), sizeof(type)))
 #define ARENA_ARRAY(a, type, n) ((type *)glia_arena_alloc((a), glia_array_bytes((n), sizeof(type))))
 

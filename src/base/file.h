@@ -8,14 +8,23 @@
 
 typedef struct glia_map {
     glia_span bytes;        // the whole file, read-only
-    bool mapped;
+    struct glia_mapping *mapped;    // NULL for one that was read:
+    uint8_t *read;
 } glia_map;
 
 GLIA_MUST_USE glia_status glia_map_open(const char *path, glia_map *out);   // regular files only
 void glia_map_fini(glia_map *m);
+// For programs: a mapped file that is cut short while it is in use is told on stderr and ends the process with `code`,
+// where SIGBUS would end it without a word. Takes the process's SIGBUS handler.
+void glia_map_exit_when_cut(int code);
 // Writes to a temporary beside `path`, fsyncs, renames: a reader sees the old bytes or the new, never a part.
 GLIA_MUST_USE glia_status glia_file_write_atomic(const char *path, glia_span bytes);
+// The same, for folders that are ours alone: whatever has the name goes, also a link or a pipe, and nothing behind it is touched.
+GLIA_MUST_USE glia_status glia_file_replace(const char *path, glia_span bytes);
 GLIA_MUST_USE glia_status glia_dir_create(const char *path);                // with parents
 bool glia_file_exists(const char *path);
+// "'path' cannot be WHAT: reason" for an errno value: NOT_FOUND when a file or folder of the path is missing, EXHAUSTED
+// when disk, quota or memory does not suffice, else IO.
+GLIA_MUST_USE glia_status glia_file_failure(const char *what, const char *path, int error);
 
 #endif

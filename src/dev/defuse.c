@@ -67,7 +67,8 @@ static bool over_bytes(memory_map *m, int partition, size_t lo, size_t hi, word_
 static bool over_pattern(memory_map *m, const isa_operand *o, int partition, int64_t at, int dim, word_fn fn)
 {
     const int64_t size = num_size((num_dtype)o->dtype);
-    if (dim == o->rank) return over_bytes(m, partition, (size_t)at, (size_t)(at + size), fn);
+    if (dim == o->rank || dim == ISA_DIMS)      // never more dims than an operand has
+        return over_bytes(m, partition, (size_t)at, (size_t)(at + size), fn);
     if (dim == o->rank - 1 && o->step[dim] == 1)
         return over_bytes(m, partition, (size_t)at, (size_t)(at + size * o->count[dim]), fn);
     for (uint32_t i = 0; i < o->count[dim]; i++) {

@@ -122,7 +122,7 @@ static int64_t mark_written(uint8_t *shadow, size_t bytes)
 
 static int64_t over_dims(const dev_ap *a, uint8_t *shadow, int dim, run_fn fn)
 {
-    if (dim == a->rank) return fn(shadow, a->size);
+    if (dim == a->rank || dim == ISA_DIMS) return fn(shadow, a->size);     // never more dims than an operand has
     if (dim == a->rank - 1 && a->step[dim] == a->size) return fn(shadow, (size_t)a->size * a->count[dim]);
     for (uint32_t i = 0; i < a->count[dim]; i++) {
         const int64_t step = a->step[dim] * (int64_t)i;

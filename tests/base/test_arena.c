@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/harness.h"
 
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "base/arena.h"
 
 TEST(arena, pieces_are_zero_aligned_and_apart)
@@ -80,4 +84,19 @@ TEST(arena, heap_memory_is_zeroed)
     char *s = glia_strdup("x");
     EXPECT_EQ_STR(s, "x");
     glia_free(s);
+}
+
+TEST(arena, a_program_may_say_how_it_ends_when_memory_does_not_suffice)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+        glia_exit_when_exhausted(6);
+        glia_free(glia_alloc(SIZE_MAX / 2));
+        _exit(0);
+    }
+    int status = 0;
+    EXPECT_EQ_INT(waitpid(child, &status, 0), child);
+    EXPECT(WIFEXITED(status));
+    EXPECT_EQ_INT(WEXITSTATUS(status), 6);
 }

@@ -3,11 +3,16 @@
 
 #include <dirent.h>
 #include <ftw.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/arena.h"
 #include "base/strbuf.h"
+#include "base/temp.h"
 
 static char dir[64];
 
@@ -143,5 +148,77 @@ TEST(file, directories_come_with_their_parents)
     EXPECT_FAILS(glia_dir_create(in_dir("a/f")), IO, "is no directory");
     EXPECT_FAILS(glia_dir_create(in_dir("a/f/g")), IO, "a/f");
     EXPECT_FAILS(glia_dir_create(""), USAGE, "empty");
+    remove_dir();
+}
+
+// One temporary is being written by a process that is killed, one by this process all the while.
+TEST(file, what_killed_writers_leave_is_taken_away_by_the_next)
+{
+    make_dir();
+    glia_temp mine;
+    EXPECT_OK(glia_temp_create(in_dir("mine"), GLIA_LINKS_FOLLOW, &mine));
+    const pid_t child = fork();
+    if (child == 0) {
+        glia_temp left;
+        close(mine.fd); // or the child would hold the parent's lock
+        if (glia_temp_create(in_dir("left"), GLIA_LINKS_FOLLOW, &left)) _exit(1);
+        (void)raise(SIGKILL);
+    }
+    int status = 0;
+    EXPECT_EQ_INT(waitpid(child, &status, 0), child);
+    EXPECT(WIFSIGNALED(status));
+    EXPECT_EQ_INT(count_entries(dir), 2);
+    EXPECT_OK(glia_file_write_atomic(in_dir("next"), span_of("x")));
+    EXPECT_EQ_INT(count_entries(dir), 2); // `mine` and `next`
+    EXPECT(write(mine.fd, "kept", 4) == 4);
+    EXPECT_OK(glia_temp_commit(&mine));
+    glia_temp_fini(&mine);
+    expect_content(in_dir("mine"), "kept");
+    EXPECT_EQ_INT(count_entries(dir), 2);
+    remove_dir();
+}
+
+TEST(file, replacing_takes_the_place_of_links_and_pipes)
+{
+    make_dir();
+    EXPECT_OK(glia_file_write_atomic(in_dir("victim"), span_of("whole")));
+    EXPECT(symlink("victim", in_dir("link")) == 0);
+    EXPECT_OK(glia_file_replace(in_dir("link"), span_of("new")));
+    expect_content(in_dir("victim"), "whole");
+    expect_content(in_dir("link"), "new");
+    EXPECT(mkfifo(in_dir("pipe"), 0600) == 0);
+    EXPECT_OK(glia_file_replace(in_dir("pipe"), span_of("bytes")));
+    expect_content(in_dir("pipe"), "bytes");
+    remove_dir();
+}
+
+// Exit code of a child that runs `body` on a file of `megabytes` which is emptied after it was opened; -1: by a signal.
+static int code_when_cut(int megabytes)
+{
+    const char *path = in_dir("cut");
+    const size_t size = (size_t)megabytes << 20;
+    uint8_t *bytes = glia_alloc(size);
+    EXPECT_OK(glia_file_write_atomic(path, (glia_span){bytes, size}));
+    glia_free(bytes);
+    const pid_t child = fork();
+    if (child == 0) {
+        glia_map m;
+        glia_map_exit_when_cut(3);
+        (void)dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+        if (glia_map_open(path, &m) || truncate(path, 0) != 0) _exit(1);
+        unsigned sum = 0;
+        for (size_t k = 0; k < m.bytes.size; k += 4096) sum += m.bytes.data[k];
+        _exit(sum == 0 ? 0 : 2);
+    }
+    int status = 0;
+    EXPECT_EQ_INT(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(file, one_that_is_cut_short_while_in_use_ends_in_a_sentence_or_does_no_harm)
+{
+    make_dir();
+    EXPECT_EQ_INT(code_when_cut(1), 0);  // read as it was
+    EXPECT_EQ_INT(code_when_cut(20), 3); // mapped
     remove_dir();
 }

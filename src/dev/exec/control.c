@@ -138,7 +138,7 @@ glia_status dev_exec_while(dev_exec *x)
     dev_position *at = &x->core->at;
     const bool again = at->loops.count > dev_top(at)->first_loop && at->loops.items[at->loops.count - 1].head == x->pc;
     if (!again) VEC_PUSH(&at->loops) = (dev_loop){ .head = x->pc, .trace = trace_begin(x) };
-    bool goes_on;
+    bool goes_on = false;
     TRY(condition(x, &goes_on));
     dev_loop *loop = &at->loops.items[at->loops.count - 1];
     if (!goes_on) {
@@ -162,7 +162,7 @@ glia_status dev_exec_end_while(dev_exec *x)
 
 glia_status dev_exec_if(dev_exec *x)
 {
-    bool taken;
+    bool taken = false;
     TRY(condition(x, &taken));
     const int64_t trace = trace_begin(x);
     if (trace >= 0) x->core->at.trips.items[trace] = taken;
