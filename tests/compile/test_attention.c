@@ -4,6 +4,9 @@
 #include "compile/check.h"
 #include "harness/harness.h"
 
+#include <stdio.h>
+#include <string.h>
+
 // Attention over a mask that a call passes; `mask` defines 'm' from the iotas i and j and a few splats.
 typedef struct attention_case { int t, s; const char *sum_init, *max_init, *mask; } attention_case;
 
@@ -165,4 +168,46 @@ TEST(attention, mask_rows_over_a_batch_dim)
               " from = s32[3,300] multiply(i, wb)\n c = pred[3,300] compare(j, from), direction=GE\n z = f32[] constant(0)\n zb = f32[3,300] broadcast(z), dimensions={}\n"
               " n = f32[] constant(-inf)\n nb = f32[3,300] broadcast(n), dimensions={}\n m = f32[3,300] select(c, zb, nb)\n"
               " ROOT o = f32[2,3,32] call(q, k, v, m), to_apply=att }", (check_options){ .tolerance = 2e-4, .scale = 0.5 });
+}
+
+// Two heads of attention as plain products; the head of `n` is [5,300], and whatever `tail` makes of both.
+static void two_heads(int width, const char *second_init, const char *tail, char *out, size_t size)
+{
+    snprintf(out, size,
+             "HloModule m\nad { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }\n"
+             "mx { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] maximum(a, b) }\n"
+             "ENTRY e { q = f32[2,5,32] parameter(0)\n k = f32[2,300,32] parameter(1)\n v = f32[2,300,%d] parameter(2)\n m = f32[5,300] parameter(3)\n"
+             " top = f32[] constant(-inf)\n zero = f32[] constant(0)\n second = f32[] constant(%s)\n mb = f32[2,5,300] broadcast(m), dimensions={1,2}\n"
+             " n = f32[2,5,32] negate(q)\n", width, second_init);
+    static const char *const heads[][3] = { { "a", "q", "zero" }, { "b", "n", "second" } };
+    for (size_t h = 0; h < COUNT_OF(heads); h++) {
+        const char *x = heads[h][0];
+        const size_t at = strlen(out);
+        snprintf(out + at, size - at,
+                 " s0%s = f32[2,5,300] dot(%s, k), lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={2}\n"
+                 " s%s = f32[2,5,300] add(s0%s, mb)\n mm%s = f32[2,5] reduce(s%s, top), dimensions={2}, to_apply=mx\n"
+                 " mmb%s = f32[2,5,300] broadcast(mm%s), dimensions={0,1}\n x%s = f32[2,5,300] subtract(s%s, mmb%s)\n e%s = f32[2,5,300] exponential(x%s)\n"
+                 " l%s = f32[2,5] reduce(e%s, %s), dimensions={2}, to_apply=ad\n lb%s = f32[2,5,300] broadcast(l%s), dimensions={0,1}\n"
+                 " p%s = f32[2,5,300] divide(e%s, lb%s)\n"
+                 " o%s = f32[2,5,%d] dot(p%s, v), lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={1}\n",
+                 x, heads[h][1], x, x, x, x, x, x, x, x, x, x, x, x, x, heads[h][2], x, x, x, x, x, x, width, x);
+    }
+    const size_t at = strlen(out);
+    snprintf(out + at, size - at, " %s }", tail);
+}
+
+TEST(attention, a_mask_with_other_readers_is_lowered_for_them)
+{
+    char text[8192];
+    two_heads(32, "1", "ROOT r = (f32[2,5,32], f32[2,5,32]) tuple(oa, ob)", text, sizeof text);
+    check_hlo(text, (check_options){ .tolerance = 2e-4, .scale = 0.5 });
+    two_heads(32, "0", "y = f32[2,5,300] exponential(mb)\n ROOT r = (f32[2,5,32], f32[2,5,300], f32[2,5,32]) tuple(oa, y, ob)", text, sizeof text);
+    check_hlo(text, (check_options){ .tolerance = 2e-4, .scale = 0.5 });
+}
+
+TEST(attention, values_wider_than_a_bank_are_products_of_their_own)
+{
+    char text[8192];
+    two_heads(600, "0", "ROOT r = f32[2,5,600] add(oa, ob)", text, sizeof text);
+    check_hlo(text, (check_options){ .tolerance = 2e-4, .scale = 0.5, .target = "trn2", .lnc = 2 });
 }

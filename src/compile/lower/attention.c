@@ -289,7 +289,7 @@ glia_status lower_attention(lower *l, const fused_attention *a)
     TRY(dot_prepare(l, a->scores, &qk, &left[0], &right[0]));
     stand_in(l, a, &qk);
     TRY(dot_prepare(l, out, &pv, &left[1], &right[1]));
-    if (pv.n > DOT_N) return LOWER_UNSUPPORTED(out, "is attention with a value width of %lld; at most %d", (long long)pv.n, DOT_N);
+    BUG_ON(pv.n > DOT_N);   // fuse.c leaves those apart
     store *st = store_rows(l, out->shape.dtype, qk.batch, qk.m, pv.n);
     value *v = lower_value(l, out);
     *v = (value){ .store = st, .dtype = out->shape.dtype, .rank = out->shape.rank };

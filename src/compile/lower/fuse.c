@@ -9,7 +9,7 @@
 // A mask that is a constant of the program (iotas and comparisons, possibly passed through a call) is evaluated here, so
 // that blocks of keys that no query sees are never computed. Only -inf closes a key: whatever finite value is added, a
 // row that holds nothing else is a softmax over all keys, and scores may be as large as the value.
-#include "compile/lower/lower.h"
+#include "compile/lower/dot.h"
 
 #include <float.h>
 #include <math.h>
@@ -91,23 +91,24 @@ static bool match(const ir_computation *c, const ir_inst *out, fused_attention *
         if (out->attrs.lhs_batch.items[d] != d || scores->attrs.lhs_batch.items[d] != d) return false;
     const int free_k = scores->operands[1]->shape.rank - scores->attrs.rhs_batch.count - scores->attrs.rhs_contract.count;
     if (free_k != 1) return false;
-    const ir_inst *list[] = { cast, p, e, sum_b, sum, sub, max_b, max, s, scores, mask_b };
+    if (ir_shape_elements(&s->shape) == 0) return false;
+    // A row of the result stays in one PSUM bank.
+    const int64_t width = ir_shape_elements(&out->shape) / (ir_shape_elements(&s->shape) / s->shape.dims[s->shape.rank - 1]);
+    if (width > DOT_N) return false;
+    const ir_inst *list[] = { cast, p, e, sum_b, sum, sub, max_b, max, s, scores };
     *inner_count = 0;
     for (size_t k = 0; k < COUNT_OF(list); k++) {
-        if (!list[k]) continue;
         bool seen = false;
         for (int j = 0; j < *inner_count; j++) seen = seen || inner[j] == list[k];
         if (!seen) inner[(*inner_count)++] = list[k];
     }
-    // No reader outside the pattern.
+    // No reader outside the pattern. The broadcast of the mask is not part of it: it is a view, whoever else reads it.
     for (int k = 0; k < *inner_count; k++) {
         int inside = 0;
         for (int j = 0; j < *inner_count; j++)
             for (int o = 0; o < inner[j]->operand_count; o++) inside += inner[j]->operands[o] == inner[k];
         for (int o = 0; o < out->operand_count; o++) inside += out->operands[o] == inner[k];
-        if (reader_count(c, inner[k]) != inside) {
-            if (inner[k] != mask_b) return false;
-        }
+        if (reader_count(c, inner[k]) != inside) return false;
     }
     *a = (fused_attention){ .out = out, .scores = scores, .mask = mask_b ? mask_b->operands[0] : NULL, .mask_add = mask_b ? s : NULL,
                             .p_dtype = cast->shape.dtype, .divide = true };
