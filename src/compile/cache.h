@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The compile cache: content-addressed files in a local directory, shared by any number of processes.
 //
-// An entry is named by the SHA-256 of graph, flags and compiler version. It holds the compiled bytes and their own
-// SHA-256, or the error that the input itself caused, with its message; a failure of the surroundings (memory, disk,
-// a signal) is never kept. Entries appear whole or not at all. While one process makes an entry, others wait for it.
+// An entry is named by the SHA-256 of graph, places, flags and compiler version. It holds the compiled bytes and a sum
+// that says of which entry they are, or the error that the input itself caused, with its message; a failure of the
+// surroundings (memory, disk, a signal) is never kept. Entries appear whole or not at all, and what is no entry of ours
+// (a link, a pipe, another entry's files) is made again in its place. While one process makes an entry, others wait for it.
 //
 //   <root>/glia-<version>/<key>/model.neff      the bytes
-//                               model.sha256    64 hex digits: of model.neff
-//                               model.error     code name, newline, message
+//                               model.sha256    64 hex digits of model.neff, blank, <key>
+//                               model.error     <key>, newline, code name, newline, message
 //                               lock            flock: held while the entry is made
 #ifndef GLIA_COMPILE_CACHE_H
 #define GLIA_COMPILE_CACHE_H
@@ -24,8 +25,8 @@ void compile_key(const ir_module *m, const compile_options *o, char out[COMPILE_
 // SHA-256 of bytes, as hex.
 void compile_sha256(glia_span bytes, char out[COMPILE_KEY_BYTES]);
 
-// NEURON_COMPILE_CACHE_URL (a path or file://; s3:// is UNSUPPORTED so far), else XDG_CACHE_HOME/glia, else
-// HOME/.cache/glia, else /var/tmp/glia-cache.
+// NEURON_COMPILE_CACHE_URL (a path, or file:// and an absolute one; other schemes are UNSUPPORTED), else
+// XDG_CACHE_HOME/glia, else HOME/.cache/glia if HOME is a folder, else /var/tmp/glia-cache-<user>, which must be that user's alone.
 GLIA_MUST_USE glia_status compile_cache_root(glia_strbuf *out);
 
 // Makes the bytes of an entry that is missing.

@@ -37,6 +37,17 @@ void compile_sha256(glia_span bytes, char out[COMPILE_KEY_BYTES])
     EVP_MD_CTX_free(ctx);
 }
 
+// Places are in the NEFF and in errors: the same graph read from another file, or from other lines, is another entry.
+static void put_places(const ir_module *m, glia_strbuf *out)
+{
+    glia_putf(out, "\nsource %s\n", m->source ? m->source : "");
+    for (uint32_t c = 0; c < m->computations.count; c++)
+        for (uint32_t k = 0; k < m->computations.items[c]->insts.count; k++) {
+            const ir_loc *at = &m->computations.items[c]->insts.items[k]->loc;
+            glia_putf(out, "%s:%d:%d\n", at->file == m->source ? "" : at->file, at->line, at->column);
+        }
+}
+
 void compile_key(const ir_module *m, const compile_options *o, char out[COMPILE_KEY_BYTES])
 {
     glia_strbuf text = { 0 };
@@ -49,6 +60,7 @@ void compile_key(const ir_module *m, const compile_options *o, char out[COMPILE_
         glia_put_bytes(&text, &f->value, sizeof f->value);
     }
     ir_print(&text, m);
+    put_places(m, &text);
     compile_sha256(glia_strbuf_span(&text), out);
     glia_strbuf_fini(&text);
 }
