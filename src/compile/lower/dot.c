@@ -136,8 +136,8 @@ static void x_offset(const dot_side *s, int64_t x, int64_t *row, int64_t *col)
 static tile_id identity(dot_work *w, uint32_t core, num_dtype dtype)
 {
     lower *l = w->l;
-    const int64_t key[6] = { dtype };
-    tile_id *memo = lower_memo_find(l, NULL, core, MEMO_IDENTITY, key);
+    const int64_t key[] = { dtype };
+    tile_id *memo = lower_memo_find(l, NULL, core, MEMO_IDENTITY, COUNT_OF(key), key);
     if (*memo) return *memo;
     tile_function *f = l->f[core];
     const tile_id t = tile_new(f, ISA_SBUF, LOWER_ROWS, (uint64_t)LOWER_ROWS * (uint64_t)num_size(dtype));
@@ -198,8 +198,8 @@ static glia_status from_hbm(dot_work *w, uint32_t core, const dot_side *s, int64
     tile_function *f = l->f[core];
     int64_t row, col;
     origin_of(s, b, k, &row, &col);
-    const int64_t key[6] = { b, k->index, x0, xn, s == &w->lhs, (int64_t)(intptr_t)w->i };
-    tile_id *memo = lower_memo_find(l, s->v->store, core, MEMO_ASSEMBLED, key);
+    const int64_t key[] = { b, k->index, x0, xn, s == &w->lhs, (int64_t)(intptr_t)w->i };
+    tile_id *memo = lower_memo_find(l, s->v->store, core, MEMO_ASSEMBLED, COUNT_OF(key), key);
     if (!*memo) {
         const int64_t kstep = s->kcs[s->nk - 1];
         const bool x_inner = s->nx > 0 && (s->xcs[s->nx - 1] == 1 || s->xd[s->nx - 1] == 1);
@@ -240,7 +240,7 @@ static glia_status from_hbm(dot_work *w, uint32_t core, const dot_side *s, int64
             }
             t = dot_transpose(w, core, pieces, count, k->kc, xn);
         }
-        memo = lower_memo_find(l, s->v->store, core, MEMO_ASSEMBLED, key);
+        memo = lower_memo_find(l, s->v->store, core, MEMO_ASSEMBLED, COUNT_OF(key), key);
         *memo = t;
     }
     *out = tile_view(f, *memo, w->dtype, k->kc, 0, xn);
@@ -313,13 +313,13 @@ static glia_status from_rows(dot_work *w, uint32_t core, const dot_side *s, int6
         tile_id whole[DOT_N];
         for (int p = 0; p < count; p++) {
             const int rows = store_tile_rows(st, where[p].tile);
-            const int64_t key[6] = { where[p].tile, where[p].col, k->kc };
-            tile_id *memo = lower_memo_find(l, st, core, MEMO_TRANSPOSED, key);
+            const int64_t key[] = { where[p].tile, where[p].col, k->kc };
+            tile_id *memo = lower_memo_find(l, st, core, MEMO_TRANSPOSED, COUNT_OF(key), key);
             if (!*memo) {
                 TRY(store_need(l, w->i, st, core, where[p].tile));
                 const dot_piece one = { tile_view(f, st->tile[core][where[p].tile], st->dtype, rows, where[p].col * size, k->kc), 0, rows };
                 const tile_id t = dot_transpose(w, core, &one, 1, k->kc, rows);
-                memo = lower_memo_find(l, st, core, MEMO_TRANSPOSED, key);
+                memo = lower_memo_find(l, st, core, MEMO_TRANSPOSED, COUNT_OF(key), key);
                 *memo = t;
             }
             whole[p] = *memo;
@@ -338,8 +338,8 @@ static glia_status from_rows(dot_work *w, uint32_t core, const dot_side *s, int6
         *out = tile_view(f, t, st->dtype, k->kc, 0, xn);
         return GLIA_OK;
     }
-    const int64_t key[6] = { b, k->index, x0, xn, s == &w->lhs, (int64_t)(intptr_t)w->i };
-    tile_id *memo = lower_memo_find(l, st, core, MEMO_ASSEMBLED, key);
+    const int64_t key[] = { b, k->index, x0, xn, s == &w->lhs, (int64_t)(intptr_t)w->i };
+    tile_id *memo = lower_memo_find(l, st, core, MEMO_ASSEMBLED, COUNT_OF(key), key);
     if (!*memo) {
         int at = 0;
         for (int p = 0; p < count; p++) {
@@ -352,7 +352,7 @@ static glia_status from_rows(dot_work *w, uint32_t core, const dot_side *s, int6
             at += where[p].rows;
         }
         const tile_id t = dot_transpose(w, core, pieces, count, k->kc, xn);
-        memo = lower_memo_find(l, st, core, MEMO_ASSEMBLED, key);
+        memo = lower_memo_find(l, st, core, MEMO_ASSEMBLED, COUNT_OF(key), key);
         *memo = t;
     }
     *out = tile_view(f, *memo, st->dtype, k->kc, 0, xn);
@@ -371,8 +371,8 @@ static glia_status from_packed(dot_work *w, uint32_t core, const dot_chunk *k, i
     if (per > w->chunk_count) per = w->chunk_count;
     const int64_t group = k->index / per, block = x0 / nb;
     const int chunks = (int)(w->chunk_count - group * per < per ? w->chunk_count - group * per : per);
-    const int64_t key[6] = { block, group, (int64_t)(intptr_t)w->i };
-    tile_id *memo = lower_memo_find(l, v->store, core, MEMO_WEIGHT, key);
+    const int64_t key[] = { block, group, (int64_t)(intptr_t)w->i };
+    tile_id *memo = lower_memo_find(l, v->store, core, MEMO_WEIGHT, COUNT_OF(key), key);
     if (!*memo) {
         const tile_id t = tile_new(f, ISA_SBUF, w->kc, (uint64_t)chunks * (uint64_t)nb * (uint64_t)size);
         int64_t off[LOWER_ROWS];
@@ -380,7 +380,7 @@ static glia_status from_packed(dot_work *w, uint32_t core, const dot_chunk *k, i
             off[p] = ((block * w->kc + p) * w->chunk_count + group * per) * nb;
         const int64_t dims[1] = { (int64_t)chunks * nb }, steps[1] = { 1 };
         TRY(lower_load_rows(l, core, w->i, v, off, w->kc, 1, dims, steps, tile_view(f, t, w->dtype, w->kc, 0, chunks * nb), true));
-        memo = lower_memo_find(l, v->store, core, MEMO_WEIGHT, key);
+        memo = lower_memo_find(l, v->store, core, MEMO_WEIGHT, COUNT_OF(key), key);
         *memo = t;
     }
     *out = tile_view(f, *memo, w->dtype, k->kc, (k->index % per) * nb * size, xn);

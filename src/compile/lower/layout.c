@@ -2,7 +2,7 @@
 // The layout pass: which parameters lie packed in HBM.
 //
 // A parameter [N, K] or [K, N] that is used only as the right side of products (possibly through a reshape that splits
-// K, a float conversion, or a call) is a weight: it is declared in blocks of columns, each block partition by
+// K, a conversion between floats, or a call) is a weight: it is declared in blocks of columns, each block partition by
 // partition, so that a DMA reads long runs and the PE needs no transpose. All uses must agree, through calls too.
 #include "compile/lower/lower.h"
 
@@ -54,6 +54,13 @@ static void join(decision *d, bool ok, const layout_weight *w)
     d->any = true;
 }
 
+// A conversion that the loading DMA makes leaves the weight where it lies; any other would read it as row-major. A DMA
+// casts once, from the type in memory.
+static bool casts_by_dma(const ir_inst *p, const ir_inst *via, const ir_inst *u)
+{
+    return u->op == IR_CONVERT && via->shape.dtype == p->shape.dtype && lower_casts_by_dma(p->shape.dtype, u->shape.dtype);
+}
+
 static void scan_uses(const lower_module *m, const ir_computation *c, const ir_inst *p, const ir_inst *via, decision *d, bool deep)
 {
     if (c->root == via) d->broken = true;
@@ -65,7 +72,7 @@ static void scan_uses(const lower_module *m, const ir_computation *c, const ir_i
             if (u->op == IR_DOT) {
                 const bool ok = wanted(m, u, via, p, &w);
                 join(d, ok, &w);
-            } else if (!deep && (u->op == IR_RESHAPE || (u->op == IR_CONVERT && num_is_float(u->shape.dtype)))) {
+            } else if (!deep && (u->op == IR_RESHAPE || casts_by_dma(p, via, u))) {
                 scan_uses(m, c, p, u, d, u->op == IR_RESHAPE);
             } else if (u->op == IR_CALL && via == p) {
                 const layout_weight *callee = &m->weights[u->attrs.computations[0]->id][o];

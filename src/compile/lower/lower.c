@@ -317,16 +317,19 @@ glia_status lower_call(lower *l, const ir_inst *i)
     return GLIA_OK;
 }
 
+bool lower_casts_by_dma(num_dtype from, num_dtype to)
+{
+    return num_is_float(from) && num_is_float(to) && num_bits(from) <= 32 && num_bits(to) <= 32;
+}
+
 // ---- one computation -----------------------------------------------------------------------------------------------
 
 static glia_status lower_inst(lower *l, const ir_inst *i)
 {
     value *out = lower_value(l, i);
-    if (i->op == IR_CONVERT && num_is_float(i->shape.dtype)) {
-        // A float in HBM is cast by the DMA that loads it.
+    if (i->op == IR_CONVERT) {
         const value *x = lower_value(l, i->operands[0]);
-        if (x->store && x->store->kind == STORE_HBM && num_is_float(x->dtype) && num_bits(x->dtype) <= 32 && num_bits(i->shape.dtype) <= 32 &&
-            x->dtype == x->store->dtype) {
+        if (x->store && x->store->kind == STORE_HBM && x->dtype == x->store->dtype && lower_casts_by_dma(x->dtype, i->shape.dtype)) {
             *out = *x;
             out->dtype = i->shape.dtype;
             return GLIA_OK;

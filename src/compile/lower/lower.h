@@ -51,6 +51,7 @@ typedef struct value_dyn {          // HBM: offset += clamp(scalar, 0, max) * sc
     const ir_inst *scalar;
     int64_t scale, max;
 } value_dyn;
+enum { LOWER_DYNS = 2 };            // dynamic terms of one address
 
 typedef struct value {
     store *store;                   // NULL: a constant splat
@@ -62,7 +63,7 @@ typedef struct value {
     int64_t cs[LOWER_RANK];         // ROWS: columns per step; HBM: elements per step
     int64_t row, col;               // origin
     int dyn_count;
-    value_dyn dyn[2];
+    value_dyn dyn[LOWER_DYNS];
     struct value *elements;         // tuple values
     int element_count;
 } value;
@@ -71,7 +72,8 @@ typedef struct lower_memo {         // a derived tile: loaded rows, a transposed
     const store *store;
     uint32_t core;
     int kind;
-    int64_t key[6];
+    int key_count;
+    const int64_t *key;             // [key_count] every number that the tile depends on; compared, never hashed
     tile_id tile;
 } lower_memo;
 enum { MEMO_LOAD = 1, MEMO_TRANSPOSED, MEMO_ASSEMBLED, MEMO_IDENTITY, MEMO_WEIGHT };
@@ -125,6 +127,9 @@ typedef struct lower_module {
     mask_blocks **masks;            // [computation id][parameter]: state NULL when unknown
 } lower_module;
 
+// Is a conversion only a view of memory, which the DMA that loads it casts? One step; what is stored has type `from`.
+bool lower_casts_by_dma(num_dtype from, num_dtype to);
+
 // Decides for every parameter of every computation (layout.c); fills m->weights.
 void layout_weights(lower_module *m);
 
@@ -165,8 +170,11 @@ int store_tile_rows(const store *s, int tile);          // partitions of tile i
 int64_t store_tile_first(const store *s, int tile);     // its first row
 void value_linear(value *v, store *s, const ir_shape *shape);   // row-major view of an HBM store
 bool value_is_splat(const value *v);
+bool value_is_linear(const value *v);           // HBM: row-major, without gaps and dynamic terms, as it is stored
 // The number of leading dims that walk rows in canonical order over the whole store; -1 if it does not.
 int value_row_rank(const value *v);
+// Storage rows (ROWS) and columns, or (HBM) element offsets, of the rows [first, first + rows) over the leading dims.
+void value_row_offsets(const value *v, int row_rank, int64_t first, int rows, int64_t *row_out, int64_t *col_out);
 // One elementwise operand of row tile [first, first + rows) of a result with `dims`, of which `row_rank` lead. Loads
 // it when it is in HBM or not addressable in place. `*column` is set when it is one element per partition.
 GLIA_MUST_USE glia_status value_operand(lower *l, uint32_t core, const ir_inst *user, const value *v, int row_rank,
@@ -194,7 +202,8 @@ GLIA_MUST_USE glia_status lower_load_rows(lower *l, uint32_t core, const ir_inst
                                           const int64_t *row_off, int rows, int free_rank, const int64_t *free_dims,
                                           const int64_t *free_steps, tile_operand dst, bool weight);
 int lower_merge_dims(int rank, const int64_t *dims, int64_t *steps, int64_t *out_dims, int64_t *out_steps);
-tile_id *lower_memo_find(lower *l, const store *s, uint32_t core, int kind, const int64_t key[6]);   // adds an empty one
+// The tile of this key, or a new empty one. The pointer lives until the next memo is made.
+tile_id *lower_memo_find(lower *l, const store *s, uint32_t core, int kind, int key_count, const int64_t *key);
 isa_engine lower_copy_engine(lower *l, uint32_t core, int64_t elements, bool psum);
 void lower_copy(lower *l, uint32_t core, isa_engine e, uint32_t origin, tile_operand dst, tile_operand src);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that move data between HBM places: gathers of rows, dynamic updates in place, concatenation along rows.
+// Ops that move data between HBM places: constants, dynamic updates in place, concatenation along rows.
 #include "compile/lower/lower.h"
 
 #include <string.h>
@@ -29,69 +29,6 @@ glia_status lower_constant(lower *l, const ir_inst *i)
     t->core = -1;
     t->data = (glia_span){ copy, (size_t)(n * size) };
     value_linear(out, s, &i->shape);
-    return GLIA_OK;
-}
-
-// Rows of the operand by an index vector: the plain form of gather (ir_take_rows).
-glia_status lower_gather(lower *l, const ir_inst *i)
-{
-    const ir_attrs *a = &i->attrs;
-    const ir_inst *table = i->operands[0], *index = i->operands[1];
-    const int index_rank = index->shape.rank - (a->index_vector_dim < index->shape.rank ? 1 : 0);
-    bool plain = a->start_index_map.count == 1 && a->start_index_map.items[0] == 0 && a->collapsed_dims.count == 1 &&
-                 a->collapsed_dims.items[0] == 0 && a->operand_batching_dims.count == 0 &&
-                 (a->index_vector_dim == index->shape.rank ||
-                  (a->index_vector_dim == index->shape.rank - 1 && index->shape.dims[index->shape.rank - 1] == 1));
-    for (int d = 1; d < table->shape.rank; d++) plain = plain && a->sizes.items[d] == table->shape.dims[d];
-    for (int d = 0; d < a->offset_dims.count; d++) plain = plain && a->offset_dims.items[d] == index_rank + d;
-    if (!plain) return LOWER_UNSUPPORTED(i, "gathers more than whole rows along dimension 0");
-    TRY(lower_flush(l));
-    const value *tv = lower_value(l, table);
-    value h, iv;
-    TRY(value_to_hbm(l, table, tv, &h));
-    TRY(value_to_hbm(l, index, lower_value(l, index), &iv));
-    if (iv.store->dtype != NUM_S32 && iv.store->dtype != NUM_U32)
-        return LOWER_UNSUPPORTED(i, "gathers by indices of type %s; use s32", num_dtype_get(iv.store->dtype)->name);
-    int64_t rows = 1, width = 1;
-    for (int d = 0; d < index_rank; d++) rows *= index->shape.dims[d];
-    for (int d = 1; d < table->shape.rank; d++) width *= table->shape.dims[d];
-    int64_t raw[LOWER_RANK], dims[LOWER_RANK], steps[LOWER_RANK];
-    for (int d = 1; d < h.rank; d++) raw[d - 1] = h.cs[d];
-    if (lower_merge_dims(h.rank - 1, h.dims + 1, raw, dims, steps) > 1 || h.dyn_count || h.col != 0)
-        return LOWER_UNSUPPORTED(i, "gathers rows that are not contiguous");
-    value *out = lower_value(l, i);
-    store *s = store_rows(l, i->shape.dtype, 1, rows, width);
-    *out = (value){ .store = s, .dtype = i->shape.dtype, .rank = i->shape.rank };
-    int64_t step = 1;
-    for (int d = i->shape.rank - 1; d >= 0; d--) {
-        if (d == index_rank - 1) step = 1;
-        out->dims[d] = i->shape.dims[d];
-        if (d < index_rank) out->rs[d] = step;
-        else out->cs[d] = step;
-        step *= i->shape.dims[d];
-    }
-    for (int t = 0; t < s->tile_count; t++)
-        for (uint32_t c = 0; c < l->m->core_count; c++) {
-            if (l->m->core_count == 2 && s->tile_count > 1 && (uint32_t)t * 2 / (uint32_t)s->tile_count != c) continue;
-            tile_function *f = l->f[c];
-            const int n = store_tile_rows(s, t);
-            const tile_id it = tile_new(f, ISA_SBUF, n, 4);
-            int64_t off[LOWER_ROWS];
-            for (int p = 0; p < n; p++) off[p] = iv.col + (store_tile_first(s, t) + p) * (iv.rank ? iv.cs[iv.rank - 1] ? iv.cs[iv.rank - 1] : 1 : 1);
-            const int64_t one[1] = { 1 };
-            TRY(lower_load_rows(l, c, i, &iv, off, n, 1, one, one, tile_view(f, it, iv.store->dtype, n, 0, 1), false));
-            lower_read_hbm(l, c, h.store);
-            const tile_id dst = tile_new(f, ISA_SBUF, n, (uint64_t)width * (uint64_t)num_size(i->shape.dtype));
-            const int64_t st[2] = { h.cs[0], 1 };
-            const uint32_t ct[2] = { (uint32_t)table->shape.dims[0], (uint32_t)width };
-            isa_operand src = isa_hbm(h.store->slot, h.store->dtype, 0, 2, st, ct);
-            src.indirect = 1;
-            const tile_operand o[3] = { tile_view(f, dst, i->shape.dtype, n, 0, (int)width), tile_plain(src),
-                                        tile_view(f, it, iv.store->dtype, n, 0, 1) };
-            const uint8_t attr[2] = { ISA_DGE_SWDGE, ISA_OOB_ERROR };
-            tile_emit(f, ISA_dma_gather, ISA_POOL, lower_origin(l, i), 3, o, 2, attr)->queue = QUEUE_DATA;
-            s->tile[c][t] = dst;
-        }
     return GLIA_OK;
 }
 

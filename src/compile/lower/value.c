@@ -74,6 +74,17 @@ bool value_is_splat(const value *v)
     return !v->store && !v->elements;
 }
 
+bool value_is_linear(const value *v)
+{
+    if (v->dyn_count || v->dtype != v->store->dtype) return false;
+    int64_t step = 1;
+    for (int d = v->rank - 1; d >= 0; d--) {
+        if (v->dims[d] != 1 && v->cs[d] != step) return false;
+        step *= v->dims[d];
+    }
+    return true;
+}
+
 int value_row_rank(const value *v)
 {
     const store *s = v->store;
@@ -165,15 +176,26 @@ bool store_lives(lower *l, int id, const store *s)
 
 // ---- memos ---------------------------------------------------------------------------------------------------------
 
-tile_id *lower_memo_find(lower *l, const store *s, uint32_t core, int kind, const int64_t key[6])
+static bool same_key(const lower_memo *m, int key_count, const int64_t *key)
+{
+    return m->key_count == key_count && !memcmp(m->key, key, (size_t)key_count * sizeof *key);
+}
+
+static const int64_t *keep_key(lower *l, int key_count, const int64_t *key)
+{
+    int64_t *kept = ARENA_ARRAY(l->m->arena, int64_t, (size_t)key_count);
+    memcpy(kept, key, (size_t)key_count * sizeof *key);
+    return kept;
+}
+
+tile_id *lower_memo_find(lower *l, const store *s, uint32_t core, int kind, int key_count, const int64_t *key)
 {
     for (uint32_t k = l->memos.count; k-- > 0;) {
         lower_memo *m = &l->memos.items[k];
-        if (m->store == s && m->core == core && m->kind == kind && !memcmp(m->key, key, sizeof m->key)) return &m->tile;
+        if (m->store == s && m->core == core && m->kind == kind && same_key(m, key_count, key)) return &m->tile;
     }
     lower_memo *m = &VEC_PUSH(&l->memos);
-    *m = (lower_memo){ .store = s, .core = core, .kind = kind };
-    memcpy(m->key, key, sizeof m->key);
+    *m = (lower_memo){ .store = s, .core = core, .kind = kind, .key_count = key_count, .key = keep_key(l, key_count, key) };
     return &m->tile;
 }
 
@@ -220,29 +242,43 @@ int lower_merge_dims(int rank, const int64_t *dims, int64_t *steps, int64_t *out
     return n;
 }
 
+// A scalar as one element at a fixed address: a register is loaded from no other. What was found by a dynamic slice
+// itself is copied, once for all its readers.
+static glia_status scalar_in_memory(lower *l, const ir_inst *scalar, value *out)
+{
+    value *v = lower_value(l, scalar);
+    if (!num_is_integer(v->dtype) || num_bits(v->dtype) > 32)
+        return LOWER_UNSUPPORTED(scalar, "is a start index of type %s; a register takes integers of at most 32 bits", num_dtype_get(v->dtype)->name);
+    TRY(value_to_hbm(l, scalar, v, out));
+    if (out->dyn_count == 0) return GLIA_OK;
+    store *s = store_hbm(l, "index", v->dtype, 1);
+    TRY(value_store(l, scalar, out, s, 0));
+    value_linear(v, s, &scalar->shape);
+    *out = *v;
+    return GLIA_OK;
+}
+
 GLIA_MUST_USE static glia_status scalar_register(lower *l, uint32_t core, isa_engine e, const value_dyn *dyn, uint8_t *out)
 {
-    const int64_t key[6] = { dyn->scalar->id, dyn->max, e, 0, 0, 0 };
+    const int64_t key[] = { dyn->scalar->id, dyn->max, e };
     for (uint32_t k = 0; k < l->registers.count; k++) {
         const lower_memo *m = &l->registers.items[k];
-        if (m->core == core && !memcmp(m->key, key, sizeof key)) {
+        if (m->core == core && same_key(m, COUNT_OF(key), key)) {
             *out = (uint8_t)m->tile;
             return GLIA_OK;
         }
     }
-    const value *v = lower_value(l, dyn->scalar);
     const uint8_t reg = l->next_register[core][e]++;
     if (reg >= ISA_REGISTERS) return LOWER_UNSUPPORTED(dyn->scalar, "needs more than %d address registers on one engine", ISA_REGISTERS);
     value h;
-    TRY(value_to_hbm(l, dyn->scalar, v, &h));
+    TRY(scalar_in_memory(l, dyn->scalar, &h));
     lower_read_hbm(l, core, h.store);
     isa_operand src = isa_hbm(h.store->slot, h.store->dtype, h.col * num_size(h.store->dtype), 0, NULL, NULL);
     const tile_operand o[4] = { tile_plain(isa_reg(reg)), tile_plain(src), tile_plain(isa_imm_int(0)),
                                 tile_plain(isa_imm_int(dyn->max)) };
     tile_emit(l->f[core], ISA_reg_load, e, lower_origin(l, dyn->scalar), 4, o, 0, NULL);
     lower_memo *m = &VEC_PUSH(&l->registers);
-    *m = (lower_memo){ .core = core, .tile = reg };
-    memcpy(m->key, key, sizeof key);
+    *m = (lower_memo){ .core = core, .tile = reg, .key_count = COUNT_OF(key), .key = keep_key(l, COUNT_OF(key), key) };
     *out = reg;
     return GLIA_OK;
 }
@@ -293,8 +329,7 @@ glia_status lower_load_rows(lower *l, uint32_t core, const ir_inst *user, const 
     return GLIA_OK;
 }
 
-// Storage rows (ROWS) or element offsets (HBM) of the rows [first, first + rows) over the leading dims.
-static void row_offsets(const value *v, int row_rank, int64_t first, int rows, int64_t *row_out, int64_t *col_out)
+void value_row_offsets(const value *v, int row_rank, int64_t first, int rows, int64_t *row_out, int64_t *col_out)
 {
     int64_t index[LOWER_RANK] = { 0 };
     int64_t left = first;
@@ -350,6 +385,34 @@ static tile_operand free_view(const tile_function *f, tile_id t, num_dtype dtype
     return tile_view_ap(f, t, dtype, rows, col * num_size(dtype), rank ? rank : 1, st, ct);
 }
 
+// What a loaded tile depends on besides its store. Counts come before lists, so that no two keys read alike.
+enum { LOAD_KEY = 7 + 2 * LOWER_RANK + 3 * LOWER_DYNS + 2 * LOWER_RANK };
+static int load_key(const value *v, int row_rank, int64_t first, int rows, int rank, const int64_t *dims, const int64_t *steps, int64_t key[LOAD_KEY])
+{
+    int n = 0;
+    key[n++] = v->dtype;
+    key[n++] = first;
+    key[n++] = rows;
+    key[n++] = v->col;
+    key[n++] = rank;
+    for (int d = 0; d < rank; d++) {
+        key[n++] = dims[d];
+        key[n++] = steps[d];
+    }
+    key[n++] = v->dyn_count;
+    for (int k = 0; k < v->dyn_count; k++) {
+        key[n++] = v->dyn[k].scalar->id;
+        key[n++] = v->dyn[k].scale;
+        key[n++] = v->dyn[k].max;
+    }
+    key[n++] = row_rank;
+    for (int d = 0; d < row_rank; d++) {
+        key[n++] = v->dims[d];
+        key[n++] = v->cs[d];
+    }
+    return n;
+}
+
 glia_status value_operand(lower *l, uint32_t core, const ir_inst *user, const value *v, int row_rank, int64_t first,
                           int rows, tile_operand *out, bool *column)
 {
@@ -367,7 +430,7 @@ glia_status value_operand(lower *l, uint32_t core, const ir_inst *user, const va
     if (rank > 4) return LOWER_UNSUPPORTED(user, "needs %d free dimensions in one operand; an access pattern has 4", rank);
 
     int64_t row[LOWER_ROWS], col[LOWER_ROWS];
-    row_offsets(v, row_rank, first, rows, row, col);
+    value_row_offsets(v, row_rank, first, rows, row, col);
     if (v->store->kind == STORE_ROWS) {
         int tile = 0, partition = 0;
         store_locate(v->store, row[0], &tile, &partition);
@@ -399,14 +462,9 @@ glia_status value_operand(lower *l, uint32_t core, const ir_inst *user, const va
         }
     bool same = true;       // every row is the same memory: one load serves all tiles
     for (int d = 0; d < row_rank; d++) same = same && (v->cs[d] == 0 || v->dims[d] == 1);
-    int64_t signature = rank;
-    for (int d = 0; d < rank; d++) signature = signature * 1000003 + steps[d] * 31 + dims[d];
-    for (int k = 0; k < v->dyn_count; k++) signature = signature * 1000003 + v->dyn[k].scalar->id + 1;
-    int64_t row_signature = 0;
-    for (int d = 0; d < row_rank; d++) row_signature = row_signature * 1000003 + v->cs[d] * 31 + v->dims[d];
-    const int64_t key[6] = { same ? -1 : first, same ? LOWER_ROWS : rows, v->col, signature, same ? 0 : row_signature,
-                             *column + 2 * v->dtype };
-    tile_id *memo = lower_memo_find(l, v->store, core, MEMO_LOAD, key);
+    int64_t key[LOAD_KEY];
+    const int key_count = load_key(v, same ? 0 : row_rank, same ? -1 : first, same ? LOWER_ROWS : rows, rank, dims, steps, key);
+    tile_id *memo = lower_memo_find(l, v->store, core, MEMO_LOAD, key_count, key);
     const int load_rows = same && rows > 1 ? LOWER_ROWS : rows;
     if (*memo && l->f[core]->tiles.items[*memo].partitions < rows) *memo = 0;
     if (!*memo) {
@@ -415,7 +473,7 @@ glia_status value_operand(lower *l, uint32_t core, const ir_inst *user, const va
         for (int p = 0; p < load_rows; p++) off[p] = p < rows ? col[p] : col[0];
         tile_operand dst = tile_view(l->f[core], t, v->dtype, load_rows, 0, (int)size);
         TRY(lower_load_rows(l, core, user, v, off, load_rows, load_rank, load_dims, load_steps, dst, store_is_static(v->store) && same));
-        memo = lower_memo_find(l, v->store, core, MEMO_LOAD, key);
+        memo = lower_memo_find(l, v->store, core, MEMO_LOAD, key_count, key);
         *memo = t;
     }
     *out = free_view(l->f[core], *memo, v->dtype, rows, 0, rank, dims, view_steps);
