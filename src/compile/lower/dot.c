@@ -8,6 +8,7 @@
 // PSUM banks accumulate over k at once, so that a moving tile serves four row tiles while it is there.
 #include "compile/lower/dot.h"
 
+#include <math.h>
 #include <string.h>
 
 static void side_init(dot_side *s, const value *v, const ir_dims *batch, const ir_dims *contract)
@@ -578,6 +579,14 @@ static glia_status emit_hbm_result(dot_work *w, const dot_target *to, int64_t bl
     return GLIA_OK;
 }
 
+// Matrix products of one tile each, before any is made.
+static glia_status judge_size(const dot_work *w)
+{
+    double k = 1;
+    for (int d = 0; d < w->lhs.nk; d++) k *= (double)w->lhs.kd[d];
+    return lower_judge_work(w->i, (double)w->batch * ceil((double)w->m / LOWER_ROWS) * ceil((double)w->n / DOT_N) * ceil(k / LOWER_ROWS));
+}
+
 // Judges the operands and cuts the contraction into chunks. `left` and `right` hold views that went through HBM.
 glia_status dot_prepare(lower *l, const ir_inst *i, dot_work *w, value *left, value *right)
 {
@@ -597,6 +606,7 @@ glia_status dot_prepare(lower *l, const ir_inst *i, dot_work *w, value *left, va
     const store *weight = w->rhs.v->store;
     w->packed = weight && weight->kind == STORE_HBM ? weight->packed_block : 0;
     if (!w->packed) merge_k(&w->lhs, &w->rhs);
+    TRY(judge_size(w));
     make_chunks(w);
     TRY(settle_side(w, &w->lhs, left));
     TRY(settle_side(w, &w->rhs, right));

@@ -119,6 +119,7 @@ glia_status lower_gather(lower *l, const ir_inst *i)
         return LOWER_UNSUPPORTED(i, "gathers from a table of %lld rows; an index is exact up to %d", (long long)table->dims[0], 1 << 24);
     for (int d = 0; d < g.index_rank; d++) g.rows *= index->dims[d];
     for (int d = 1; d < table->rank; d++) g.width *= table->dims[d];
+    TRY(lower_judge_rows(l, i, (double)g.rows, (double)g.width));
     TRY(lower_flush(l));
     TRY(plain_table(&g));
     TRY(value_to_hbm(l, i->operands[1], lower_value(l, i->operands[1]), &g.index));

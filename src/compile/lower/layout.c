@@ -56,9 +56,9 @@ static void join(decision *d, bool ok, const layout_weight *w)
 
 // A conversion that the loading DMA makes leaves the weight where it lies; any other would read it as row-major. A DMA
 // casts once, from the type in memory.
-static bool casts_by_dma(const ir_inst *p, const ir_inst *via, const ir_inst *u)
+static bool casts_by_dma(const lower_module *m, const ir_inst *p, const ir_inst *via, const ir_inst *u)
 {
-    return u->op == IR_CONVERT && via->shape.dtype == p->shape.dtype && lower_casts_by_dma(p->shape.dtype, u->shape.dtype);
+    return u->op == IR_CONVERT && via->shape.dtype == p->shape.dtype && lower_casts_by_dma(m, p->shape.dtype, u->shape.dtype);
 }
 
 static void scan_uses(const lower_module *m, const ir_computation *c, const ir_inst *p, const ir_inst *via, decision *d, bool deep)
@@ -72,7 +72,7 @@ static void scan_uses(const lower_module *m, const ir_computation *c, const ir_i
             if (u->op == IR_DOT) {
                 const bool ok = wanted(m, u, via, p, &w);
                 join(d, ok, &w);
-            } else if (!deep && (u->op == IR_RESHAPE || casts_by_dma(p, via, u))) {
+            } else if (!deep && (u->op == IR_RESHAPE || casts_by_dma(m, p, via, u))) {
                 scan_uses(m, c, p, u, d, u->op == IR_RESHAPE);
             } else if (u->op == IR_CALL && via == p) {
                 const layout_weight *callee = &m->weights[u->attrs.computations[0]->id][o];

@@ -60,8 +60,6 @@ static glia_status lower_parameters(lower *l)
     isa_program *p = l->m->program;
     for (uint32_t k = 0; k < l->computation->params.count; k++) {
         const ir_inst *i = l->computation->params.items[k];
-        if (i->shape.is_tuple) return LOWER_UNSUPPORTED(i, "is a tuple parameter; pass its elements as parameters");
-        if (i->shape.rank > LOWER_RANK) return LOWER_UNSUPPORTED(i, "has rank %d; at most %d is lowered", i->shape.rank, LOWER_RANK);
         store *s = parameter_store(l, i);
         const char *name = glia_arena_strdup(p->arena, i->name);
         if (l->is_entry) {
@@ -307,7 +305,7 @@ glia_status lower_call(lower *l, const ir_inst *i)
     // Registers and loaded tiles do not survive a call: the callee uses the same SBUF and the same registers.
     l->registers.count = 0;
     memset(l->next_register, 0, sizeof l->next_register);
-    l->memos.count = 0;
+    lower_memo_forget(l, NULL);
     if (i->shape.is_tuple) {
         out->elements = results;
         out->element_count = d->result_count;
@@ -317,9 +315,36 @@ glia_status lower_call(lower *l, const ir_inst *i)
     return GLIA_OK;
 }
 
-bool lower_casts_by_dma(num_dtype from, num_dtype to)
+bool lower_casts_by_dma(const lower_module *m, num_dtype from, num_dtype to)
 {
-    return num_is_float(from) && num_is_float(to) && num_bits(from) <= 32 && num_bits(to) <= 32;
+    const num_dtype both[2] = { from, to };
+    for (int k = 0; k < 2; k++)
+        if (!num_is_float(both[k]) || num_bits(both[k]) > 32 || !hw_chip_has_dtype(m->chip, num_dtype_get(both[k])->name)) return false;
+    return true;
+}
+
+// What has no elements, or is made of none, needs no engine.
+static bool lower_empty(lower *l, const ir_inst *i)
+{
+    value *out = lower_value(l, i);
+    if (i->shape.is_tuple || i->op == IR_PARAMETER || i->op == IR_CALL || i->op == IR_GET_TUPLE_ELEMENT) return false;
+    const bool of_none = i->operand_count > 0 && !i->operands[0]->shape.is_tuple && ir_shape_elements(&i->operands[0]->shape) == 0;
+    if (ir_shape_elements(&i->shape) == 0 || (i->op == IR_DOT && of_none)) {
+        *out = (value){ .dtype = i->shape.dtype };      // a splat of zero
+    } else if (i->op == IR_REDUCE && of_none) {
+        *out = *lower_value(l, i->operands[1]);
+    } else if (i->op == IR_DYNAMIC_UPDATE_SLICE && ir_shape_elements(&i->operands[1]->shape) == 0) {
+        *out = *lower_value(l, i->operands[0]);
+        return true;
+    } else {
+        return false;
+    }
+    out->rank = i->shape.rank;
+    for (int d = 0; d < i->shape.rank; d++) {
+        out->dims[d] = i->shape.dims[d];
+        out->rs[d] = out->cs[d] = 0;
+    }
+    return true;
 }
 
 // ---- one computation -----------------------------------------------------------------------------------------------
@@ -327,9 +352,10 @@ bool lower_casts_by_dma(num_dtype from, num_dtype to)
 static glia_status lower_inst(lower *l, const ir_inst *i)
 {
     value *out = lower_value(l, i);
+    if (lower_empty(l, i)) return GLIA_OK;
     if (i->op == IR_CONVERT) {
         const value *x = lower_value(l, i->operands[0]);
-        if (x->store && x->store->kind == STORE_HBM && x->dtype == x->store->dtype && lower_casts_by_dma(x->dtype, i->shape.dtype)) {
+        if (x->store && x->store->kind == STORE_HBM && x->dtype == x->store->dtype && lower_casts_by_dma(l->m, x->dtype, i->shape.dtype)) {
             *out = *x;
             out->dtype = i->shape.dtype;
             return GLIA_OK;
@@ -398,6 +424,9 @@ static glia_status lower_computation(lower_module *m, const ir_computation *c, b
             TRY(lower_computation(m, i->attrs.computations[0], false, &inner));
         }
     }
+    uint8_t *needed = ARENA_ARRAY(m->arena, uint8_t, c->insts.count);
+    needed_mark(c, needed);
+    TRY(lower_judge(m, c, needed));
     lowered *d = ARENA_NEW(m->arena, lowered);
     *d = (lowered){ .computation = c, .result_count = result_count(c), .formal_count = c->params.count };
     d->result_alias = ARENA_ARRAY(m->arena, int, (size_t)d->result_count);
@@ -413,8 +442,6 @@ static glia_status lower_computation(lower_module *m, const ir_computation *c, b
     l.skip = ARENA_ARRAY(m->arena, bool, c->insts.count);
     fuse_attention(m, c, l.attention, l.skip);
     fuse_square_sums(c, l.skip);
-    uint8_t *needed = ARENA_ARRAY(m->arena, uint8_t, c->insts.count);
-    needed_mark(c, needed);
     for (uint32_t k = 0; k < c->insts.count; k++) c->insts.items[k]->pass = NULL;
 
     glia_status s = lower_parameters(&l);
@@ -435,6 +462,7 @@ static glia_status lower_computation(lower_module *m, const ir_computation *c, b
     // The end of the program is a barrier by itself.
     if (!s && m->core_count == 2 && !is_entry && (l.shared.count > 0 || l.barriers > 0)) lower_barrier(&l);
     VEC_FREE(&l.memos);
+    VEC_FREE(&l.memo_chains);
     VEC_FREE(&l.pending);
     VEC_FREE(&l.registers);
     VEC_FREE(&l.shared);

@@ -75,6 +75,7 @@ typedef struct lower_memo {         // a derived tile: loaded rows, a transposed
     int key_count;
     const int64_t *key;             // [key_count] every number that the tile depends on; compared, never hashed
     tile_id tile;
+    uint32_t hash, next;            // memo.c: only what finds it fast
 } lower_memo;
 enum { MEMO_LOAD = 1, MEMO_TRANSPOSED, MEMO_ASSEMBLED, MEMO_IDENTITY, MEMO_WEIGHT };
 
@@ -128,7 +129,7 @@ typedef struct lower_module {
 } lower_module;
 
 // Is a conversion only a view of memory, which the DMA that loads it casts? One step; what is stored has type `from`.
-bool lower_casts_by_dma(num_dtype from, num_dtype to);
+bool lower_casts_by_dma(const struct lower_module *m, num_dtype from, num_dtype to);
 
 // Decides for every parameter of every computation (layout.c); fills m->weights.
 void layout_weights(lower_module *m);
@@ -140,6 +141,7 @@ typedef struct lower {              // one computation at work
     value *values;                  // [insts.count] by inst id
     store **want;                   // [insts.count] the result's own tensor, where an op may write it directly
     VEC(lower_memo) memos;
+    VEC(uint32_t) memo_chains;      // [power of two] the first memo of a chain + 1
     VEC(const ir_inst *) pending;   // row ops planned, not emitted
     int64_t pending_blocks, pending_block_rows;     // blocks -1: a group of feature ops, of block_rows features
     const ir_inst *const *group;    // the feature group that is being emitted, [group_count]
@@ -162,6 +164,20 @@ GLIA_MUST_USE glia_status lower_unsupported(const ir_inst *i, const char *file, 
     GLIA_PRINTF(4, 5);
 uint32_t lower_origin(lower *l, const ir_inst *i);
 
+// ---- memos (memo.c) ----
+// The tile of this key, or a new empty one. The pointer lives until the next memo is made.
+tile_id *lower_memo_find(lower *l, const store *s, uint32_t core, int kind, int key_count, const int64_t *key);
+void lower_memo_forget(lower *l, const store *s);       // those of a store; NULL: all
+bool lower_same_key(const lower_memo *m, int key_count, const int64_t *key);
+const int64_t *lower_keep_key(lower *l, int key_count, const int64_t *key);     // a copy in the compile's arena
+
+// ---- bounds (bounds.c) ----
+// Shapes and types of all that is needed of a computation, of its parameters and its results, before it is lowered.
+GLIA_MUST_USE glia_status lower_judge(const lower_module *m, const ir_computation *c, const uint8_t *needed);
+GLIA_MUST_USE glia_status lower_judge_rows(const lower *l, const ir_inst *i, double rows, double cols);     // before a rows store
+GLIA_MUST_USE glia_status lower_judge_work(const ir_inst *i, double instructions);
+GLIA_MUST_USE glia_status lower_judge_length(const lower *l, const ir_inst *i);     // of the functions so far, while emitting
+
 // ---- values (value.c) ----
 value *lower_value(lower *l, const ir_inst *i);
 store *store_hbm(lower *l, const char *name, num_dtype dtype, uint64_t elements);   // a scratch tensor, shared by the cores
@@ -183,6 +199,8 @@ GLIA_MUST_USE glia_status value_operand(lower *l, uint32_t core, const ir_inst *
 GLIA_MUST_USE glia_status value_to_hbm(lower *l, const ir_inst *user, const value *v, value *out);
 // Copies a value into a linear HBM store (row-major). Each core writes what it has.
 GLIA_MUST_USE glia_status value_store(lower *l, const ir_inst *user, const value *v, store *to, int64_t offset);
+// The same with `steps` elements between neighbours along each dim of `v`.
+GLIA_MUST_USE glia_status value_store_strided(lower *l, const ir_inst *user, const value *v, store *to, int64_t offset, const int64_t *steps);
 // Is row tile `t` of `s` on this core? Otherwise copies it there through HBM and a barrier.
 GLIA_MUST_USE glia_status store_need(lower *l, const ir_inst *user, store *s, uint32_t core, int tile);
 // Around every access of `core` to memory. A barrier comes before it where the other core has the memory in work: wrote
@@ -202,8 +220,6 @@ GLIA_MUST_USE glia_status lower_load_rows(lower *l, uint32_t core, const ir_inst
                                           const int64_t *row_off, int rows, int free_rank, const int64_t *free_dims,
                                           const int64_t *free_steps, tile_operand dst, bool weight);
 int lower_merge_dims(int rank, const int64_t *dims, int64_t *steps, int64_t *out_dims, int64_t *out_steps);
-// The tile of this key, or a new empty one. The pointer lives until the next memo is made.
-tile_id *lower_memo_find(lower *l, const store *s, uint32_t core, int kind, int key_count, const int64_t *key);
 isa_engine lower_copy_engine(lower *l, uint32_t core, int64_t elements, bool psum);
 void lower_copy(lower *l, uint32_t core, isa_engine e, uint32_t origin, tile_operand dst, tile_operand src);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that move data between HBM places: constants, dynamic updates in place, concatenation along rows.
+// Ops that move data between HBM places: constants, dynamic updates in place, concatenation in memory.
 #include "compile/lower/lower.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ glia_status lower_constant(lower *l, const ir_inst *i)
     const uint8_t *data = i->attrs.literal.data;
     bool splat = n > 0;
     for (int64_t k = 1; k < n && splat; k++) splat = !memcmp(data, data + k * size, (size_t)size);
-    if (splat && num_bits(i->shape.dtype) < 64) {
+    if (splat && num_bits(i->shape.dtype) < 64 && hw_chip_has_dtype(l->m->chip, num_dtype_get(i->shape.dtype)->name)) {
         *out = (value){ .dtype = i->shape.dtype, .rank = i->shape.rank,
                         .number = num_to_f64(i->shape.dtype, num_load(i->shape.dtype, data)) };
         for (int d = 0; d < i->shape.rank; d++) out->dims[d] = i->shape.dims[d];
@@ -182,19 +182,22 @@ glia_status lower_dynamic_update(lower *l, const ir_inst *i)
     return GLIA_OK;
 }
 
-// Along rows: every part is written into one linear tensor.
+// In memory: every part is written where it lies in one linear tensor.
 glia_status lower_concatenate(lower *l, const ir_inst *i)
 {
     TRY(lower_flush(l));
     const int axis = (int)i->attrs.index;
-    for (int d = 0; d < axis; d++)
-        if (i->shape.dims[d] != 1) return LOWER_UNSUPPORTED(i, "concatenates along dimension %d of rows with outer dimensions", axis);
     store *s = store_hbm(l, "concat", i->shape.dtype, (uint64_t)ir_shape_elements(&i->shape));
+    value *out = lower_value(l, i);
+    value_linear(out, s, &i->shape);
     int64_t at = 0;
     for (int k = 0; k < i->operand_count; k++) {
-        TRY(value_store(l, i, lower_value(l, i->operands[k]), s, at));
-        at += ir_shape_elements(&i->operands[k]->shape);
+        const value *part = lower_value(l, i->operands[k]);
+        bool linear = true;
+        for (int d = 0; d < axis; d++) linear = linear && i->shape.dims[d] == 1;
+        if (linear) TRY(value_store(l, i, part, s, at));
+        else TRY(value_store_strided(l, i, part, s, at, out->cs));
+        at += part->dims[axis] * out->cs[axis];
     }
-    value_linear(lower_value(l, i), s, &i->shape);
     return GLIA_OK;
 }

@@ -114,6 +114,11 @@ static bool readable_in_group(const value *v, const row_plan *p)
     return v->store->blocks == p->blocks && v->store->block_rows == p->block_rows && value_row_rank(v) == p->row_rank;
 }
 
+static bool computes_in(const hw_chip *chip, num_dtype t)
+{
+    return num_bits(t) <= 32 && hw_chip_has_dtype(chip, num_dtype_get(t)->name);
+}
+
 glia_status lower_row_op(lower *l, const ir_inst *i)
 {
     if (i->shape.is_tuple) return LOWER_UNSUPPORTED(i, "has several results");
@@ -127,7 +132,7 @@ glia_status lower_row_op(lower *l, const ir_inst *i)
         if (!ir_region_is_binary(i->attrs.computations[0], &op) || !rule_of(op) || !rule_of(op)->commutes)
             return LOWER_UNSUPPORTED(i, "has a region that is not one of add, multiply, maximum, minimum, and, or, xor");
     }
-    if (i->op == IR_CONCATENATE && i->attrs.index < p.row_rank) return lower_concatenate(l, i);
+    if (i->op == IR_CONCATENATE && (i->attrs.index < p.row_rank || !computes_in(l->m->chip, i->shape.dtype))) return lower_concatenate(l, i);
     bool flush = l->pending.count > 0 && (l->pending_blocks != p.blocks || l->pending_block_rows != p.block_rows);
     for (int k = 0; k < i->operand_count && !flush; k++) {
         const value *v = lower_value(l, operand_of(l, i, k));
@@ -139,6 +144,7 @@ glia_status lower_row_op(lower *l, const ir_inst *i)
     int64_t cols = 1;
     // The leading dims keep the row rank; a reduced operand's kept free dims follow.
     for (int d = p.row_rank; d < i->shape.rank; d++) cols *= i->shape.dims[d];
+    TRY(lower_judge_rows(l, i, (double)p.blocks * (double)p.block_rows, (double)cols));
     value *v = lower_value(l, i);
     *v = (value){ .store = store_rows(l, i->shape.dtype, p.blocks, p.block_rows, cols), .dtype = i->shape.dtype,
                   .rank = i->shape.rank };
@@ -668,6 +674,7 @@ glia_status lower_flush(lower *l)
     for (int t = 0; t < first->tile_count && !failed; t++)
         for (uint32_t c = 0; c < l->m->core_count && !failed; c++) {
             if (!(cores[t] >> c & 1)) continue;
+            failed = lower_judge_length(l, group.items[0]);
             for (uint32_t k = 0; k < group.count && !failed; k++) failed = emit_tile(l, group.items[k], c, t);
         }
     glia_free(cores);

@@ -145,11 +145,7 @@ void lower_overwrite_hbm(lower *l, uint32_t core, store *s)
 {
     if ((s->pending | s->readers) & ~(1u << core)) lower_barrier(l);
     if (s->parameter >= 0) l->overwrites[s->parameter] = true;
-    // Tiles that were loaded from it show what it was.
-    uint32_t kept = 0;
-    for (uint32_t k = 0; k < l->memos.count; k++)
-        if (l->memos.items[k].store != s) l->memos.items[kept++] = l->memos.items[k];
-    l->memos.count = kept;
+    lower_memo_forget(l, s);        // tiles that were loaded from it show what it was
 }
 
 bool value_reads(lower *l, const value *v, const store *s)
@@ -172,31 +168,6 @@ bool store_lives(lower *l, int id, const store *s)
             if (user->operands[o]->id < id && value_reads(l, lower_value(l, user->operands[o]), s)) return true;
     }
     return false;
-}
-
-// ---- memos ---------------------------------------------------------------------------------------------------------
-
-static bool same_key(const lower_memo *m, int key_count, const int64_t *key)
-{
-    return m->key_count == key_count && !memcmp(m->key, key, (size_t)key_count * sizeof *key);
-}
-
-static const int64_t *keep_key(lower *l, int key_count, const int64_t *key)
-{
-    int64_t *kept = ARENA_ARRAY(l->m->arena, int64_t, (size_t)key_count);
-    memcpy(kept, key, (size_t)key_count * sizeof *key);
-    return kept;
-}
-
-tile_id *lower_memo_find(lower *l, const store *s, uint32_t core, int kind, int key_count, const int64_t *key)
-{
-    for (uint32_t k = l->memos.count; k-- > 0;) {
-        lower_memo *m = &l->memos.items[k];
-        if (m->store == s && m->core == core && m->kind == kind && same_key(m, key_count, key)) return &m->tile;
-    }
-    lower_memo *m = &VEC_PUSH(&l->memos);
-    *m = (lower_memo){ .store = s, .core = core, .kind = kind, .key_count = key_count, .key = keep_key(l, key_count, key) };
-    return &m->tile;
 }
 
 // ---- engines -------------------------------------------------------------------------------------------------------
@@ -225,13 +196,13 @@ void lower_copy(lower *l, uint32_t core, isa_engine e, uint32_t origin, tile_ope
 
 // ---- loads ---------------------------------------------------------------------------------------------------------
 
-// Joins adjacent dims where one step walks both. Returns the new rank (0 when all dims are 1).
+// Joins adjacent dims where one step walks both and a pattern can count them. Returns the new rank (0 when all dims are 1).
 int lower_merge_dims(int rank, const int64_t *dims, int64_t *steps, int64_t *out_dims, int64_t *out_steps)
 {
     int n = 0;
     for (int d = 0; d < rank; d++) {
         if (dims[d] == 1) continue;
-        if (n > 0 && out_steps[n - 1] == steps[d] * dims[d]) {
+        if (n > 0 && out_steps[n - 1] == steps[d] * dims[d] && out_dims[n - 1] * dims[d] <= UINT32_MAX) {
             out_dims[n - 1] *= dims[d];
             out_steps[n - 1] = steps[d];
             continue;
@@ -263,7 +234,7 @@ GLIA_MUST_USE static glia_status scalar_register(lower *l, uint32_t core, isa_en
     const int64_t key[] = { dyn->scalar->id, dyn->max, e };
     for (uint32_t k = 0; k < l->registers.count; k++) {
         const lower_memo *m = &l->registers.items[k];
-        if (m->core == core && same_key(m, COUNT_OF(key), key)) {
+        if (m->core == core && lower_same_key(m, COUNT_OF(key), key)) {
             *out = (uint8_t)m->tile;
             return GLIA_OK;
         }
@@ -278,7 +249,7 @@ GLIA_MUST_USE static glia_status scalar_register(lower *l, uint32_t core, isa_en
                                 tile_plain(isa_imm_int(dyn->max)) };
     tile_emit(l->f[core], ISA_reg_load, e, lower_origin(l, dyn->scalar), 4, o, 0, NULL);
     lower_memo *m = &VEC_PUSH(&l->registers);
-    *m = (lower_memo){ .core = core, .tile = reg, .key_count = COUNT_OF(key), .key = keep_key(l, COUNT_OF(key), key) };
+    *m = (lower_memo){ .core = core, .tile = reg, .key_count = COUNT_OF(key), .key = lower_keep_key(l, COUNT_OF(key), key) };
     *out = reg;
     return GLIA_OK;
 }
@@ -304,6 +275,7 @@ glia_status lower_load_rows(lower *l, uint32_t core, const ir_inst *user, const 
     const int rank = lower_merge_dims(free_rank, free_dims, merged, dims, steps);
     if (rank > 4) return LOWER_UNSUPPORTED(user, "reads memory with %d free dimensions; a DMA has 4", rank);
     lower_read_hbm(l, core, v->store);
+    TRY(lower_judge_length(l, user));
     weight = weight && v->dyn_count == 0;       // register addresses are POOL's: it makes the descriptors
     const isa_engine issuer = weight ? ISA_SP : ISA_POOL;
     for (int p = 0; p < rows;) {
@@ -482,64 +454,106 @@ glia_status value_operand(lower *l, uint32_t core, const ir_inst *user, const va
 
 // ---- to HBM --------------------------------------------------------------------------------------------------------
 
+// A splat: one row of SBUF set once, written as often as needed by a DMA that repeats it.
+static glia_status store_splat(lower *l, const ir_inst *user, const value *v, store *to, int64_t offset)
+{
+    const num_dtype dtype = to->dtype;
+    int64_t n = 1;
+    for (int d = 0; d < v->rank; d++) n *= v->dims[d];
+    if (n == 0) return GLIA_OK;
+    const int64_t width = n < 4096 ? n : 4096;
+    TRY(lower_judge_work(user, (double)n / (double)width));
+    const tile_id t = tile_new(l->f[0], ISA_SBUF, 1, (uint64_t)width * (uint64_t)num_size(dtype));
+    const bool is_float = num_is_float(dtype);
+    const tile_operand set[2] = { tile_view(l->f[0], t, dtype, 1, 0, (int)width),
+                                  tile_plain(is_float ? isa_imm_f32((float)v->number) : isa_imm_int((int64_t)v->number)) };
+    tile_emit(l->f[0], ISA_memset, ISA_DVE, lower_origin(l, user), 2, set, 0, NULL);
+    for (int64_t at = 0; at < n; at += width) {
+        const int64_t part = n - at < width ? n - at : width;
+        const int64_t st[1] = { 1 };
+        const uint32_t ct[1] = { (uint32_t)part };
+        tile_emit_dma(l->f[0], ISA_dma_copy, ISA_POOL, QUEUE_ACT_OUT, lower_origin(l, user),
+                      tile_plain(isa_hbm(to->slot, dtype, (offset + at) * num_size(dtype), 1, st, ct)),
+                      tile_view(l->f[0], t, dtype, 1, 0, (int)part), ISA_DGE_NONE);
+    }
+    lower_wrote_hbm(l, 0, to);
+    return GLIA_OK;
+}
+
+// Adjacent dims that one step walks on both sides become one.
+static int merge_two(int rank, const int64_t *dims, const int64_t *a, const int64_t *b, int64_t *out, int64_t *out_a, int64_t *out_b)
+{
+    int n = 0;
+    for (int d = 0; d < rank; d++) {
+        if (dims[d] == 1) continue;
+        const bool joins = n > 0 && out_a[n - 1] == a[d] * dims[d] && out_b[n - 1] == b[d] * dims[d] && out[n - 1] * dims[d] <= UINT32_MAX;
+        if (joins) n--;
+        out[n] = joins ? out[n] * dims[d] : dims[d];
+        out_a[n] = a[d];
+        out_b[n++] = b[d];
+    }
+    return n;
+}
+
+static isa_operand memory_operand(const store *s, int64_t at, int rank, const int64_t *dims, const int64_t *steps)
+{
+    int64_t st[ISA_DIMS] = { 1 };
+    uint32_t ct[ISA_DIMS] = { 1 };
+    for (int d = 0; d < rank; d++) {
+        st[d] = steps[d];
+        ct[d] = (uint32_t)dims[d];
+    }
+    return isa_hbm(s->slot, s->dtype, at * num_size(s->dtype), rank ? rank : 1, st, ct);
+}
+
+// From memory to memory: one DMA, each side in as few dims as its steps allow.
+static glia_status store_memory(lower *l, const ir_inst *user, const value *v, store *to, int64_t offset, const int64_t *target)
+{
+    int64_t dims[LOWER_RANK], from[LOWER_RANK], into[LOWER_RANK], dims_from[LOWER_RANK], dims_into[LOWER_RANK], merged[LOWER_RANK];
+    const int rank = merge_two(v->rank, v->dims, v->cs, target, dims, from, into);
+    memcpy(merged, from, sizeof merged);
+    const int rank_from = lower_merge_dims(rank, dims, merged, dims_from, from);
+    memcpy(merged, into, sizeof merged);
+    const int rank_into = lower_merge_dims(rank, dims, merged, dims_into, into);
+    const int most = rank_from > rank_into ? rank_from : rank_into;
+    if (most > ISA_DIMS) return LOWER_UNSUPPORTED(user, "copies memory with %d dimensions; a DMA has %d", most, ISA_DIMS);
+    lower_read_hbm(l, 0, v->store);
+    isa_operand src = memory_operand(v->store, v->col, rank_from, dims_from, from);
+    TRY(lower_dynamic(l, 0, ISA_POOL, v, &src));
+    tile_emit_dma(l->f[0], ISA_dma_copy, ISA_POOL, QUEUE_ACT_OUT, lower_origin(l, user),
+                  tile_plain(memory_operand(to, offset, rank_into, dims_into, into)), tile_plain(src),
+                  src.term_count ? ISA_DGE_SWDGE : ISA_DGE_NONE);
+    lower_wrote_hbm(l, 0, to);
+    return GLIA_OK;
+}
+
 glia_status value_store(lower *l, const ir_inst *user, const value *v, store *to, int64_t offset)
+{
+    int64_t steps[LOWER_RANK], step = 1;
+    for (int d = v->rank - 1; d >= 0; d--) {
+        steps[d] = step;
+        step *= v->dims[d];
+    }
+    if (value_is_splat(v)) return store_splat(l, user, v, to, offset);
+    return value_store_strided(l, user, v, to, offset, steps);
+}
+
+glia_status value_store_strided(lower *l, const ir_inst *user, const value *v, store *to, int64_t offset, const int64_t *target)
 {
     const num_dtype dtype = to->dtype;
     BUG_ON(to->kind != STORE_HBM);
+    for (int d = 0; d < v->rank; d++)
+        if (v->dims[d] == 0) return GLIA_OK;
     if (value_is_splat(v)) {
-        // A splat: one row of SBUF set once, written as often as needed by a DMA that repeats it.
-        int64_t n = 1;
-        for (int d = 0; d < v->rank; d++) n *= v->dims[d];
-        const int64_t width = n < 4096 ? n : 4096;
-        const tile_id t = tile_new(l->f[0], ISA_SBUF, 1, (uint64_t)width * (uint64_t)num_size(dtype));
-        const bool is_float = num_is_float(dtype);
-        const tile_operand set[2] = { tile_view(l->f[0], t, dtype, 1, 0, (int)width),
-                                      tile_plain(is_float ? isa_imm_f32((float)v->number) : isa_imm_int((int64_t)v->number)) };
-        tile_emit(l->f[0], ISA_memset, ISA_DVE, lower_origin(l, user), 2, set, 0, NULL);
-        for (int64_t at = 0; at < n; at += width) {
-            const int64_t part = n - at < width ? n - at : width;
-            const int64_t st[1] = { 1 };
-            const uint32_t ct[1] = { (uint32_t)part };
-            tile_emit_dma(l->f[0], ISA_dma_copy, ISA_POOL, QUEUE_ACT_OUT, lower_origin(l, user),
-                          tile_plain(isa_hbm(to->slot, dtype, (offset + at) * num_size(dtype), 1, st, ct)),
-                          tile_view(l->f[0], t, dtype, 1, 0, (int)part), ISA_DGE_NONE);
-        }
-        lower_wrote_hbm(l, 0, to);
-        return GLIA_OK;
+        value memory;
+        TRY(value_to_hbm(l, user, v, &memory));
+        return store_memory(l, user, &memory, to, offset, target);
     }
-    if (v->store->kind == STORE_HBM) {
-        int64_t raw[LOWER_RANK], dims[LOWER_RANK], steps[LOWER_RANK];
-        for (int d = 0; d < v->rank; d++) raw[d] = v->cs[d];
-        const int rank = lower_merge_dims(v->rank, v->dims, raw, dims, steps);
-        if (rank > 5) return LOWER_UNSUPPORTED(user, "copies memory with %d dimensions; a DMA has 5", rank);
-        int64_t st[5] = { 1 }, n = 1;
-        uint32_t ct[5] = { 1 };
-        for (int d = 0; d < rank; d++) {
-            st[d] = steps[d];
-            ct[d] = (uint32_t)dims[d];
-            n *= dims[d];
-        }
-        lower_read_hbm(l, 0, v->store);
-        isa_operand src = isa_hbm(v->store->slot, v->store->dtype, v->col * num_size(v->store->dtype), rank ? rank : 1, st, ct);
-        TRY(lower_dynamic(l, 0, ISA_POOL, v, &src));
-        const int64_t one[1] = { 1 };
-        const uint32_t all[1] = { (uint32_t)n };
-        tile_emit_dma(l->f[0], ISA_dma_copy, ISA_POOL, QUEUE_ACT_OUT, lower_origin(l, user),
-                      tile_plain(isa_hbm(to->slot, dtype, offset * num_size(dtype), 1, one, all)), tile_plain(src),
-                      src.term_count ? ISA_DGE_SWDGE : ISA_DGE_NONE);
-        lower_wrote_hbm(l, 0, to);
-        return GLIA_OK;
-    }
+    if (v->store->kind == STORE_HBM) return store_memory(l, user, v, to, offset, target);
 
     // Rows: one DMA per tile (or per run of rows) from whichever core has it. Walks the *storage*, so that each tile is
-    // read once whatever order the view has: the view must be invertible onto the row-major target.
+    // read once whatever order the view has: the view must be invertible onto the target.
     const store *s = v->store;
-    int64_t target[LOWER_RANK];
-    int64_t step = 1;
-    for (int d = v->rank - 1; d >= 0; d--) {
-        target[d] = step;
-        step *= v->dims[d];
-    }
     // Row dims and column dims of the view.
     int64_t rdims[LOWER_RANK], rsteps[LOWER_RANK], rtarget[LOWER_RANK], cdims[LOWER_RANK], csteps[LOWER_RANK], ctarget[LOWER_RANK];
     int nr = 0, nc = 0;
@@ -560,6 +574,7 @@ glia_status value_store(lower *l, const ir_inst *user, const value *v, store *to
     for (int d = 0; d < nr; d++) rows *= rdims[d];
     if (nc > 4) return LOWER_UNSUPPORTED(user, "writes tiles with %d free dimensions; a DMA has 4", nc);
     for (int64_t r = 0; r < rows;) {
+        TRY(lower_judge_length(l, user));
         int64_t index[LOWER_RANK], left = r, srow = v->row, trow = offset;
         for (int d = nr - 1; d >= 0; d--) {
             index[d] = left % rdims[d];
@@ -612,7 +627,7 @@ glia_status value_to_hbm(lower *l, const ir_inst *user, const value *v, value *o
     if (value_is_splat(v)) {
         int64_t n = 1;
         for (int d = 0; d < v->rank; d++) n *= v->dims[d];
-        store *s = store_hbm(l, "splat", user->shape.dtype, (uint64_t)n);
+        store *s = store_hbm(l, "splat", v->dtype, (uint64_t)n);
         TRY(value_store(l, user, v, s, 0));
         const ir_shape shape = { .rank = v->rank, .dims = v->dims };
         value_linear(out, s, &shape);

@@ -125,6 +125,19 @@ static glia_status view_reverse(lower *l, const ir_inst *i, value *out)
     return GLIA_OK;
 }
 
+// Copies a view of memory so that it is linear.
+static glia_status materialize(lower *l, const ir_inst *i, value *v)
+{
+    const ir_shape shape = { .rank = v->rank, .dims = v->dims };
+    store *s = store_hbm(l, "cut", v->dtype, (uint64_t)ir_shape_elements(&shape));
+    TRY(lower_flush(l));
+    TRY(value_store(l, i, v, s, 0));
+    value linear;
+    value_linear(&linear, s, &shape);
+    *v = linear;
+    return GLIA_OK;
+}
+
 static glia_status view_dynamic_slice(lower *l, const ir_inst *i, value *out)
 {
     const value *x = lower_value(l, i->operands[0]);
@@ -140,7 +153,11 @@ static glia_status view_dynamic_slice(lower *l, const ir_inst *i, value *out)
             h.col += (at < 0 ? 0 : at > max ? max : at) * h.cs[d];
             continue;
         }
-        if (h.dyn_count == 2) return LOWER_UNSUPPORTED(i, "has more than 2 dynamic start indices");
+        if (h.dyn_count == LOWER_DYNS) {        // what is cut so far becomes memory of its own
+            h.dims[d] += max;
+            TRY(materialize(l, i, &h));
+            h.dims[d] -= max;
+        }
         h.dyn[h.dyn_count++] = (value_dyn){ .scalar = i->operands[1 + d], .scale = h.cs[d], .max = max };
     }
     *out = h;
@@ -150,7 +167,6 @@ static glia_status view_dynamic_slice(lower *l, const ir_inst *i, value *out)
 glia_status lower_view_op(lower *l, const ir_inst *i)
 {
     value *out = lower_value(l, i);
-    if (i->shape.rank > LOWER_RANK) return LOWER_UNSUPPORTED(i, "has rank %d; at most %d is lowered", i->shape.rank, LOWER_RANK);
     switch ((int)i->op) {
     case IR_BROADCAST: return view_broadcast(l, i, out);
     case IR_RESHAPE: return view_reshape(l, i, out);
