@@ -117,9 +117,11 @@ static glia_status compile_all(tool *t, answer *a, printer *p)
         options.print_context = p;
     }
     TRY(tool_check_output("output", o->output, a->input));
+    AUTO_VALUE(glia_strbuf) root = { 0 };
+    TRY(tool_cache_root(t, o->cache && !o->print_after, &root));
     tool_report(t, "compiling", 0, 0);
     TRY(glia_map_open(a->input, &text));
-    glia_status s = tool_compile_hlo(text.bytes, a->input, &options, o->cache && !o->print_after, &a->compiled);
+    glia_status s = tool_compile_hlo(text.bytes, a->input, &options, glia_strbuf_str(&root), &a->compiled);
     glia_map_fini(&text);
     TRY(s);
     if (p->failed) return TAKE(p->failed);

@@ -15,6 +15,16 @@
 #define TOOL_OPTIONS_SHARED "options/model.def"
 #include "option_table.h"
 
+// The logits of every token of a prefill are on the device at once, so no bucket is added for them.
+static void note_decoding(tool *t, const serve_engine *e, int count)
+{
+    const serve_engine_options *o = serve_engine_options_of(e);
+    const int prefilled = serve_prefill_tokens(o, count, MODEL_LOGITS_ALL), bucket = serve_bucket_for(o, count);
+    if (prefilled == count) return;
+    tool_note(t, "of %d tokens %d are past the largest bucket and go one by one\nhint: --buckets %d,%d takes them at once, with %.1f GiB of logits",
+              count, count - prefilled, prefilled, bucket, (double)bucket * serve_engine_config(e)->vocab * sizeof(float) / GIB);
+}
+
 // ---- logits --------------------------------------------------------------------------------------------------------
 
 typedef struct logits_sink {
@@ -48,7 +58,7 @@ static glia_status report_logits(tool *t, const eval_options *o, const logits_si
         glia_json_end_array(&w);
         return tool_json_end(t, &w);
     }
-    glia_putf(&out, "%u tokens, vocabulary %d; the likeliest after each:", s->likeliest.count, s->vocab);
+    glia_putf(&out, "%u %s, vocabulary %d; the likeliest after each:", s->likeliest.count, s->likeliest.count == 1 ? "token" : "tokens", s->vocab);
     for (uint32_t i = 0; i < s->likeliest.count; i++) glia_putf(&out, " %d", s->likeliest.items[i]);
     if (o->logits) glia_putf(&out, "\nlogits in '%s', float32 [%u, %d]", o->logits, s->likeliest.count, s->vocab);
     glia_put(&out, "\n");
@@ -62,7 +72,9 @@ static glia_status score_into(tool *t, const eval_options *o, serve_engine *e, c
 {
     AUTO(tool_npy_writer) npy = NULL;
     const int64_t dims[] = { (int64_t)count, sink->vocab };
-    TRY(serve_engine_prepare(e, (int)count, MODEL_LOGITS_ALL));     // judges the tokens before the file is begun
+    TRY(serve_engine_check(e, ids, (int)count));
+    note_decoding(t, e, (int)count);
+    TRY(serve_engine_prepare(e, (int)count, MODEL_LOGITS_ALL));
     if (o->logits) TRY(tool_npy_create(o->logits, NUM_F32, 2, dims, &npy));
     sink->npy = npy;
     TRY(serve_score(e, ids, (int)count, put_row, sink));
@@ -102,21 +114,18 @@ static glia_status report_perplexity(tool *t, const eval_options *o, const serve
         glia_json_double(&w, "seconds", p->seconds);
         return tool_json_end(t, &w);
     }
-    glia_putf(&out, "perplexity %.6f of %lld tokens, in %lld windows of up to %d, BOS included (%s, %.1f s)\n",
-              p->perplexity, (long long)p->tokens, (long long)p->windows, p->window, o->dtype, p->seconds);
+    glia_putf(&out, "perplexity %.6f of %lld %s, in %lld %s of up to %d, BOS included (%s, %.1f s)\n", p->perplexity, (long long)p->tokens,
+              p->tokens == 1 ? "token" : "tokens", (long long)p->windows, p->windows == 1 ? "window" : "windows", p->window, o->dtype, p->seconds);
     glia_status failed = tool_print(t, &out);
     glia_strbuf_fini(&out);
     return failed;
 }
 
-static glia_status eval_file(tool *t, const eval_options *o, serve_engine *e)
+static glia_status eval_file(tool *t, const eval_options *o, serve_engine *e, glia_span text)
 {
-    glia_map text;
     serve_perplexity p;
-    TRY(glia_map_open(o->file, &text));
-    glia_status s = serve_text_perplexity(e, (const char *)text.bytes.data, text.bytes.size, &p);
-    glia_map_fini(&text);
-    TRY(s);
+    TRY(serve_text_perplexity(e, (const char *)text.data, text.size, &p));
+    note_decoding(t, e, p.window);
     return report_perplexity(t, o, &p);
 }
 
@@ -127,10 +136,12 @@ static glia_status run(tool *t, const void *values)
     ENSURE(!o->ids != !o->file, USAGE, "'glia eval' takes --ids or --file, one of the two\nhint: 'glia eval --help' lists its options");
     ENSURE(!o->logits || o->ids, USAGE, "'--logits' is for --ids; --file gives a perplexity");
     TRY(tool_check_output("logits", o->logits, o->model));
+    AUTO_VALUE(glia_map) text = { 0 };
+    if (o->file) TRY(glia_map_open(o->file, &text));
     tool_session session;
     const tool_model_values model = TOOL_MODEL_VALUES(o);
     TRY(tool_session_open(t, &model, &session));
-    glia_status s = o->ids ? eval_ids(t, o, session.engine) : eval_file(t, o, session.engine);
+    glia_status s = o->ids ? eval_ids(t, o, session.engine) : eval_file(t, o, session.engine, text.bytes);
     tool_session_fini(&session);
     return s;
 }

@@ -26,8 +26,10 @@ typedef struct answer {
     tool_session session;
     serve_generation g;
     serve_prediction predicted;         // for the instance that ran it
-    predictions compared;               // for those of --compare
+    VEC(const hw_instance *) others;    // of --compare
+    predictions compared;               // for them
     glia_rt_memory memory;
+    bool echoed;                        // the prompt is on stdout
 } answer;
 
 static void answer_fini(answer *a)
@@ -36,15 +38,23 @@ static void answer_fini(answer *a)
     serve_prediction_fini(&a->predicted);
     for (uint32_t i = 0; i < a->compared.count; i++) serve_prediction_fini(&a->compared.items[i]);
     VEC_FREE(&a->compared);
+    VEC_FREE(&a->others);
     tool_session_fini(&a->session);
 }
 
 // ---- doing ---------------------------------------------------------------------------------------------------------
 
+// Before the first token, not earlier: until then the line is that of the progress.
+static void echo_prompt(answer *a, glia_strbuf *out)
+{
+    if (!a->echoed) glia_put(out, a->o->prompt);
+    a->echoed = true;
+}
+
 // Text as it comes; with --json --stream, an object a line.
 static bool on_token(void *context, int32_t id, glia_span text)
 {
-    const answer *a = context;
+    answer *a = context;
     AUTO_VALUE(glia_strbuf) out = { 0 };
     if (a->o->json) {
         glia_json_writer w = tool_json_begin(&out, "glia.generate.token/1", false);
@@ -53,10 +63,45 @@ static bool on_token(void *context, int32_t id, glia_span text)
         glia_json_end_object(&w);
         glia_put(&out, "\n");
     } else {
+        echo_prompt(a, &out);
         glia_put_bytes(&out, text.data, text.size);
     }
     AUTO_STATUS failed = tool_print(a->t, &out);
     return !failed;         // nobody reads any more: stop
+}
+
+static glia_status find_others(answer *a)
+{
+    if (!a->o->compare) return GLIA_OK;
+    for (const char *at = a->o->compare; *at;) {
+        char name[64];
+        const hw_instance *instance;
+        const size_t size = strcspn(at, ",");
+        ENSURE(size >= 1 && size < sizeof name, USAGE, "'--compare' is '%s'; it must be names with commas between",
+               a->o->compare);
+        memcpy(name, at, size);
+        name[size] = 0;
+        TRY(tool_find_instance(name, &instance));
+        VEC_PUSH(&a->others) = instance;
+        const long long chips = (long long)hw_int(instance->chips);
+        if (chips > 1 && strcmp(name, instance->name) != 0)
+            tool_note(a->t, "'%s' is its smallest instance, '%s', which has %lld chips", name, instance->name, chips);
+        at += size + (at[size] == ',');
+    }
+    return GLIA_OK;
+}
+
+// Models are trained on text: other bytes are a terminal's or a file's other encoding.
+static glia_status check_utf8(const char *prompt)
+{
+    const uint8_t *at = (const uint8_t *)prompt;
+    for (size_t i = 0, left = strlen(prompt); left;) {
+        const size_t length = glia_utf8_length(at + i, left);
+        ENSURE(length, USAGE, "'--prompt' is not UTF-8: byte %zu is 0x%02x", i + 1, at[i]);
+        i += length;
+        left -= length;
+    }
+    return GLIA_OK;
 }
 
 static glia_status check(const tool *t, const generate_options *o)
@@ -69,8 +114,17 @@ static glia_status check(const tool *t, const generate_options *o)
            (long long)o->top_k, INT_MAX);
     ENSURE(o->temperature >= 0, USAGE, "'--temperature' is %g; it must be 0 (greedy) or more", o->temperature);
     ENSURE(o->top_p > 0 && o->top_p <= 1, USAGE, "'--top-p' is %g; it must be above 0 and at most 1", o->top_p);
+    TRY(check_utf8(o->prompt));
     ENSURE(!o->stream || o->json, USAGE, "'--stream' is for --json; text always streams");
     return GLIA_OK;
+}
+
+static void note_bucket(const answer *a, int tokens)
+{
+    const serve_engine_options *o = serve_engine_options_of(a->session.engine);
+    if (!serve_bucket_is_added(o, tokens)) return;
+    tool_note(a->t, "no bucket of %s holds the prompt's %d tokens; one of %d is added, and compiled when it is not in the cache", a->o->buckets,
+              tokens, serve_bucket_for(o, tokens));
 }
 
 static glia_status run_model(answer *a)
@@ -83,41 +137,21 @@ static glia_status run_model(answer *a)
         .on_token = streams ? on_token : NULL, .context = a,
     };
     model_ids prompt = { 0 };
-    AUTO_VALUE(glia_strbuf) echo = { 0 };
     glia_status s = serve_encode(a->session.engine, o->prompt, strlen(o->prompt), &prompt);
-    if (!s) s = serve_engine_prepare(a->session.engine, (int)prompt.count, MODEL_LOGITS_LAST);
-    glia_put(&echo, o->prompt);
-    if (!s && !o->json) s = tool_print(a->t, &echo);
+    if (!s) s = serve_generate_check(a->session.engine, (int)prompt.count, with.max_tokens);
+    if (!s) note_bucket(a, (int)prompt.count);
     if (!s) s = serve_generate(a->session.engine, &prompt, &with, &a->g);
     VEC_FREE(&prompt);
     return s;
 }
 
-static glia_status compare_one(answer *a, const char *name)
+static glia_status compare_one(answer *a, const hw_instance *instance)
 {
-    const hw_instance *instance;
     const serve_engine *e = a->session.engine;
     serve_prediction p;
-    TRY(tool_find_instance(name, &instance));
     tool_report(a->t, "predicting", 0, 0);
     TRY(serve_predict_for(serve_engine_config(e), serve_engine_options_of(e), instance, 0, (int)a->g.prompt.count, &p));
     VEC_PUSH(&a->compared) = p;
-    return GLIA_OK;
-}
-
-static glia_status compare_all(answer *a)
-{
-    if (!a->o->compare) return GLIA_OK;
-    for (const char *at = a->o->compare; *at;) {
-        char name[64];
-        const size_t size = strcspn(at, ",");
-        ENSURE(size >= 1 && size < sizeof name, USAGE, "'--compare' is '%s'; it must be names with commas between",
-               a->o->compare);
-        memcpy(name, at, size);
-        name[size] = 0;
-        TRY(compare_one(a, name));
-        at += size + (at[size] == ',');
-    }
     return GLIA_OK;
 }
 
@@ -128,7 +162,7 @@ static glia_status predict(answer *a)
     tool_report(a->t, "predicting", 0, 0);
     TRY(serve_predict(serve_engine_prefill_program(e, count, MODEL_LOGITS_LAST), serve_engine_decode_program(e),
                       a->session.instance, count, &a->predicted));
-    TRY(compare_all(a));
+    for (uint32_t i = 0; i < a->others.count; i++) TRY(compare_one(a, a->others.items[i]));
     a->memory.size = sizeof a->memory;
     TRY_NRT(glia_rt_memory_of(serve_engine_options_of(e)->vnc, &a->memory), "asking for device memory");
     return GLIA_OK;
@@ -180,6 +214,8 @@ static void json_prediction(glia_json_writer *w, const char *key, const serve_pr
     glia_json_string(w, "instance", p->instance->name);
     glia_json_string(w, "target", p->instance->chip->target);
     glia_json_int(w, "lnc", p->lnc);
+    glia_json_int(w, "chips", hw_int(p->instance->chips));
+    glia_json_int(w, "bucket", p->bucket);
     glia_json_double(w, "ttft_ms", p->ttft_seconds * 1e3);
     glia_json_double(w, "tpot_ms", p->tpot_seconds * 1e3);
     glia_json_double(w, "cost_usd_per_million_tokens", p->usd_filled);
@@ -256,6 +292,7 @@ static glia_status print_json(const answer *a)
     glia_json_double(&w, "ttft_ms", a->g.ttft_seconds * 1e3);
     glia_json_double(&w, "tpot_ms", a->g.tpot_seconds * 1e3);
     glia_json_int(&w, "bucket", a->g.bucket);
+    glia_json_bool(&w, "bucket_added", serve_bucket_is_added(o, (int)a->g.prompt.count));
     glia_json_double(&w, "weights_load_s", serve_engine_weight_seconds(e));
     glia_json_end_object(&w);
     json_prediction(&w, "predicted", &a->predicted);
@@ -272,36 +309,107 @@ static glia_status print_json(const answer *a)
 
 // ---- for people ----------------------------------------------------------------------------------------------------
 
-static void put_prediction(glia_strbuf *out, const serve_prediction *p)
+// One replica's price is that of its core's share of the instance, or of the whole of it; with a replica on every core,
+// those that share an HBM stack slow each other, so a token costs a little more than a share.
+static void put_cost(glia_strbuf *out, const serve_prediction *p)
 {
-    glia_putf(out, "simulated  %s, LNC %d: TTFT %.3f ms, TPOT %.3f ms (%.0f tokens/s); MFU %.2f %%, MBU %.1f %%\n",
-              p->instance->name, p->lnc, p->ttft_seconds * 1e3, p->tpot_seconds * 1e3, 1 / p->tpot_seconds,
-              p->decode.mfu * 100, p->decode.mbu * 100);
-    glia_putf(out, "           $%.4f per million tokens with a replica on each of %lld logical cores, $%.4f for one core's share,\n"
-                   "           $%.4f for one replica alone; $%.4f an hour, %s%s, %s, %s\n",
-              p->usd_filled, (long long)p->logical_cores, p->usd_one_core, p->usd_one_core_alone,
+    glia_putf(out, "           $%.4f per million tokens with a replica on each of %lld logical cores, %d to an HBM stack (TPOT %.3f ms);\n"
+                   "           $%.4f for one replica that pays its core's share, $%.4f if it pays for the whole instance alone:\n"
+                   "           $%.4f an hour, %s%s, %s, %s\n",
+              p->usd_filled, (long long)p->logical_cores, p->sharers, p->tpot_filled_seconds * 1e3, p->usd_one_core, p->usd_one_core_alone,
               p->price->usd_per_hour.value, hw_purchase_name(p->price->purchase),
               p->price->usd_per_hour.provenance == HW_ASSUMED ? " (assumed)" : "", p->price->region, p->price->date);
 }
 
-static glia_status print_text(const answer *a)
+static void put_prediction(glia_strbuf *out, const serve_prediction *p)
 {
-    AUTO_VALUE(glia_strbuf) out = { 0 };
-    glia_putf(&out, "\n\nstopped    %s, after %u tokens\n", serve_stop_name(a->g.stop), a->g.ids.count);
-    glia_putf(&out, "measured   on this host: TTFT %.1f ms", a->g.ttft_seconds * 1e3);
-    if (!isnan(a->g.tpot_seconds)) glia_putf(&out, ", TPOT %.1f ms (%.1f tokens/s)", a->g.tpot_seconds * 1e3, 1 / a->g.tpot_seconds);
-    glia_put(&out, "\n");
-    put_prediction(&out, &a->predicted);
-    for (uint32_t i = 0; i < a->compared.count; i++) put_prediction(&out, &a->compared.items[i]);
-    glia_putf(&out, "HBM        %.1f of %.0f MiB:", (double)a->memory.total / MIB, (double)a->memory.limit / MIB);
-    for (int k = 0; k < GLIA_RT_MEMORY_CATEGORIES; k++)
-        if (a->memory.bytes[k]) glia_putf(&out, " %s %.1f;", glia_rt_memory_title(k), (double)a->memory.bytes[k] / MIB);
-    glia_put(&out, "\nassumed    share of the phase's time, where it is 0.1 % or more:\n");
+    const long long chips = (long long)hw_int(p->instance->chips);
+    glia_putf(out, "simulated  %s, ", p->instance->name);
+    if (chips > 1) glia_putf(out, "%lld chips, ", chips);
+    glia_putf(out, "LNC %d: TTFT %.3f ms, TPOT %.3f ms (%.0f tokens/s); MFU %.2f %%, MBU %.1f %%\n", p->lnc, p->ttft_seconds * 1e3,
+              p->tpot_seconds * 1e3, 1 / p->tpot_seconds, p->decode.mfu * 100, p->decode.mbu * 100);
+    put_cost(out, p);
+}
+
+static void put_stop(glia_strbuf *out, const answer *a)
+{
+    const serve_engine *e = a->session.engine;
+    const uint32_t count = a->g.ids.count;
+    glia_putf(out, "\n\nstopped    %s, after %u token%s", serve_stop_name(a->g.stop), count, count == 1 ? "" : "s");
+    const int wanted = serve_context_for(e, (int)a->g.prompt.count, (int)a->o->max_tokens);
+    if (a->g.stop == SERVE_STOP_CONTEXT && wanted > serve_engine_options_of(e)->context) glia_putf(out, "; --context %d has room for more", wanted);
+    glia_put(out, "\n");
+}
+
+static void put_memory(glia_strbuf *out, const glia_rt_memory *m)
+{
+    const char *separator = ":";
+    glia_putf(out, "HBM        %.1f of %.0f MiB that the stack has besides what its other cores hold", (double)m->total / MIB, (double)m->limit / MIB);
+    for (int k = 0; k < GLIA_RT_MEMORY_CATEGORIES; k++) {
+        if (!m->bytes[k]) continue;
+        glia_putf(out, "%s %s %.1f", separator, glia_rt_memory_title(k), (double)m->bytes[k] / MIB);
+        separator = ";";
+    }
+    glia_put(out, "\n");
+}
+
+// ---- assumptions, each once ----
+
+static bool is_first(const answer *a, uint32_t i)
+{
+    for (uint32_t k = 0; k < i; k++)
+        if (!strcmp(a->predicted.assumptions.items[k].key, a->predicted.assumptions.items[i].key)) return false;
+    return true;
+}
+
+// "2.7 % of decode, 3.0 % of prefill" of all entries with this key.
+static void put_shares(glia_strbuf *out, const answer *a, const char *key)
+{
+    const char *separator = "";
     for (uint32_t i = 0; i < a->predicted.assumptions.count; i++) {
         const serve_assumption *s = &a->predicted.assumptions.items[i];
-        if (s->share < 0.0005) continue;
-        glia_putf(&out, "  %5.1f %%  %-8s %s: %s\n", s->share * 100, s->phase, s->key, s->text);
+        if (strcmp(s->key, key) != 0) continue;
+        glia_putf(out, "%s%.1f %% of %s", separator, s->share * 100, s->phase);
+        separator = ", ";
     }
+}
+
+static void put_assumptions(glia_strbuf *out, const answer *a)
+{
+    const serve_assumption *largest = NULL;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < a->predicted.assumptions.count; i++) {
+        const serve_assumption *s = &a->predicted.assumptions.items[i];
+        count += is_first(a, i);
+        if (strcmp(s->phase, "cost") != 0 && (!largest || s->share > largest->share)) largest = s;
+    }
+    glia_putf(out, "assumed    %u numbers that nobody publishes", count);
+    if (largest) {
+        glia_putf(out, "; the largest share has %s, ", largest->key);
+        put_shares(out, a, largest->key);
+    }
+    glia_putf(out, "%s\n", a->o->assumptions ? ":" : "; --assumptions tells all");
+    for (uint32_t i = 0; i < a->predicted.assumptions.count && a->o->assumptions; i++) {
+        const serve_assumption *s = &a->predicted.assumptions.items[i];
+        if (!is_first(a, i)) continue;
+        glia_putf(out, "  %s (", s->key);
+        put_shares(out, a, s->key);
+        glia_putf(out, "): %s\n", s->text);
+    }
+}
+
+static glia_status print_text(answer *a)
+{
+    AUTO_VALUE(glia_strbuf) out = { 0 };
+    echo_prompt(a, &out);
+    put_stop(&out, a);
+    glia_putf(&out, "measured   on this host: TTFT %.1f ms", a->g.ttft_seconds * 1e3);
+    if (!isnan(a->g.tpot_seconds)) glia_putf(&out, ", TPOT %.1f ms (%.1f tokens/s)", a->g.tpot_seconds * 1e3, 1 / a->g.tpot_seconds);
+    glia_putf(&out, "; prompt of %u tokens in a prefill of %d\n", a->g.prompt.count, a->g.bucket);
+    put_prediction(&out, &a->predicted);
+    for (uint32_t i = 0; i < a->compared.count; i++) put_prediction(&out, &a->compared.items[i]);
+    put_memory(&out, &a->memory);
+    put_assumptions(&out, a);
     return tool_print(a->t, &out);
 }
 
@@ -309,6 +417,7 @@ static glia_status answer_all(answer *a)
 {
     const tool_model_values model = TOOL_MODEL_VALUES(a->o);
     TRY(check(a->t, a->o));
+    TRY(find_others(a));
     TRY(tool_session_open(a->t, &model, &a->session));
     TRY(run_model(a));
     TRY(predict(a));

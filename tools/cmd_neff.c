@@ -308,6 +308,8 @@ static glia_status run(tool *t, const void *values)
     ENSURE(t->inputs.count == 2, USAGE, "'glia neff' takes show, disasm, asm or verify, and a file, not %u words\nhint: glia neff show layer.neff",
            t->inputs.count);
     const char *what = t->inputs.items[0];
+    const neff_options *o = values;
+    if (o->output) TRY(glia_file_check_writable(o->output));
     model_nearest nearest = model_nearest_of(what);
     for (size_t part = 0; part < COUNT_OF(parts); part++) {
         if (!strcmp(parts[part].name, what)) return run_part(t, values, part, t->inputs.items[1]);

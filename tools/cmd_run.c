@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "base/thread.h"
+#include "chips.h"
 #include "compiled.h"
 #include "glia/rt.h"
 #include "judge.h"
@@ -87,7 +88,9 @@ static glia_status compile_text(running *r)
     compile_options options;
     TRY(read_compiler_options(r, "trn2", &options));
     tool_report(r->t, "compiling", 0, 0);
-    TRY(tool_compile_hlo(r->bytes, r->path, &options, true, &r->compiled));
+    AUTO_VALUE(glia_strbuf) root = { 0 };
+    TRY(tool_cache_root(r->t, r->o->cache, &root));
+    TRY(tool_compile_hlo(r->bytes, r->path, &options, glia_strbuf_str(&root), &r->compiled));
     r->bytes = r->compiled.bytes;
     return GLIA_OK;
 }
@@ -100,8 +103,7 @@ static glia_status check_program(const running *r)
     TRY(read_compiler_options(r, p->target, &options));
     ENSURE(!r->o->target || !strcmp(r->o->target, p->target), INVALID, "'%s' was compiled for %s, not for '--target %s'\nhint: compile it again with --target %s",
            r->path, p->target, r->o->target, r->o->target);
-    ENSURE(!r->o->lnc || (uint64_t)r->o->lnc == p->core_count, INVALID, "'%s' was compiled for logical cores of %u physical cores, not for '--lnc %lld'\n"
-           "hint: compile it again with --lnc %lld", r->path, p->core_count, (long long)r->o->lnc, (long long)r->o->lnc);
+    TRY(tool_check_lnc(r->o->lnc, r->path, (int)p->core_count));
     return TOOL_REFUSE_FLAGS(r->t, r->path, "compiled already", "auto_cast", "auto_cast_type");
 }
 

@@ -141,15 +141,16 @@ static glia_status from_config(timed *x)
     TRY(TOOL_REFUSE_FLAGS(x->t, x->path, "a model, which computes in its --dtype", "auto_cast_type"));
     if (strcmp(o->phase, "prefill")) TRY(TOOL_REFUSE_FLAGS(x->t, x->path, "a model that decodes a token a step; --phase prefill takes several", "tokens"));
     AUTO_VALUE(glia_strbuf) root = { 0 };
-    serve_program_spec spec = { .config = &config, .chip = &x->chip, .lnc = (int)o->lnc };
+    serve_program_spec spec = { .config = &config, .chip = &x->chip };
     TRY(graph_options_of(o, &spec.graph));
     TRY(choose_chip(x, "trn2"));
     TRY(tool_compiler_options(&v, &x->chip, &judged));
     ENSURE(judged.auto_cast == COMPILE_CAST_NONE, USAGE, "'--auto-cast %s': a model computes in its --dtype, here %s", o->auto_cast, o->dtype);
     TRY(read_config(x->path, &config));
-    TRY(check_parameters(x, &config, &spec.graph, (int)o->lnc));
-    if (o->cache) TRY(compile_cache_root(&root));
-    if (o->cache) spec.cache_root = glia_strbuf_str(&root);
+    spec.lnc = judged.lnc;
+    TRY(check_parameters(x, &config, &spec.graph, judged.lnc));
+    TRY(tool_cache_root(x->t, o->cache, &root));
+    if (root.size) spec.cache_root = glia_strbuf_str(&root);
     tool_report(x->t, "compiling", 0, 0);
     TRY(serve_program_create(&spec, &x->model));
     x->program = x->model->program;
@@ -177,7 +178,9 @@ static glia_status from_hlo(timed *x, glia_span text)
     TRY(choose_chip(x, "trn2"));
     TRY(tool_compiler_options(&v, &x->chip, &options));
     tool_report(x->t, "compiling", 0, 0);
-    TRY(tool_compile_hlo(text, x->path, &options, x->o->cache, &x->compiled));
+    AUTO_VALUE(glia_strbuf) root = { 0 };
+    TRY(tool_cache_root(x->t, x->o->cache, &root));
+    TRY(tool_compile_hlo(text, x->path, &options, glia_strbuf_str(&root), &x->compiled));
     TRY(neff_decode(x->compiled.bytes, x->path, &x->decoded, &meta));
     x->program = x->decoded;
     x->bytes = x->compiled.bytes;
@@ -195,8 +198,7 @@ static glia_status from_program(timed *x)
     TRY(choose_chip(x, x->program->target));
     TRY(tool_compiler_options(&v, &x->chip, &judged));
     TRY(TOOL_REFUSE_FLAGS(x->t, x->path, "compiled already", "auto_cast", "auto_cast_type"));
-    ENSURE(!v.lnc || (uint64_t)v.lnc == x->program->core_count, INVALID, "'%s' was compiled for logical cores of %u physical cores, not for '--lnc %lld'\n"
-           "hint: compile it again with --lnc %lld", x->path, x->program->core_count, (long long)v.lnc, (long long)v.lnc);
+    TRY(tool_check_lnc(v.lnc, x->path, (int)x->program->core_count));
     ENSURE(!strcmp(x->chip.target, x->program->target), INVALID, "'%s' was compiled for %s, not for %s\nhint: compile it again with --target %s",
            x->path, x->program->target, x->chip.target, x->chip.target);
     TRY(isa_verify(x->program, &x->chip));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/thread.h"
+#include "chips.h"
 #include "ir/ir.h"
 #include "model/nearest.h"
 #include "neff/neff.h"
@@ -33,14 +34,11 @@ glia_status tool_compiler_options(const tool_compiler_values *v, const hw_chip *
 {
     int cast, type;
     *out = compile_options_default(chip);
-    ENSURE(v->lnc == 0 || (v->lnc > 0 && v->lnc < 100 && hw_lnc_is_legal(chip, (int)v->lnc)), USAGE,
-           "'--lnc' is %lld; a logical core of '%s' has at most %d physical cores, and 0 is its default of %d",
-           (long long)v->lnc, chip->target, (int)hw_int(chip->lnc_max), (int)hw_int(chip->lnc_default));
+    TRY(tool_lnc(v->lnc, chip, &out->lnc));
     ENSURE(find_word(casts, COUNT_OF(casts), v->auto_cast, &cast), USAGE,
            "'--auto-cast' is '%s'; it must be none, matmult (matmul is the same) or all", v->auto_cast);
     ENSURE(find_word(cast_types, COUNT_OF(cast_types), v->auto_cast_type, &type), USAGE,
            "'--auto-cast-type' is '%s'; it must be bf16, fp16 or tf32", v->auto_cast_type);
-    out->lnc = (int)v->lnc;
     out->auto_cast = (compile_cast)cast;
     out->auto_cast_type = (num_dtype)type;
     return GLIA_OK;
@@ -59,6 +57,23 @@ glia_status tool_check_pass(const char *name)
         model_nearest_offer(&nearest, passes[i]);
     }
     return GLIA_FAIL(USAGE, "'--print-after' is '%s', which is no pass; the nearest is '%s'", name, nearest.best);
+}
+
+// ---- the cache -----------------------------------------------------------------------------------------------------
+
+glia_status tool_cache_root(tool *t, bool wanted, glia_strbuf *out)
+{
+    if (!wanted) return GLIA_OK;
+    AUTO_VALUE(glia_strbuf) probe = { 0 };
+    TRY(compile_cache_root(out));
+    glia_putf(&probe, "%s/probe", glia_strbuf_str(out));
+    AUTO_STATUS s = glia_dir_create(glia_strbuf_str(out));
+    if (!s) s = glia_file_check_writable(glia_strbuf_str(&probe));
+    if (!s) return GLIA_OK;
+    tool_note(t, "compiled programs are not kept: %s\nhint: set NEURON_COMPILE_CACHE_URL to a folder that can be written, or pass --no-cache",
+              glia_status_message(s));
+    glia_strbuf_clear(out);
+    return GLIA_OK;
 }
 
 // ---- compiling -----------------------------------------------------------------------------------------------------
@@ -80,18 +95,16 @@ static glia_status compile_into(void *context, glia_strbuf *out)
     return neff_encode(program, &meta, out);
 }
 
-static glia_status make_bytes(compile_job *job, bool cache, tool_compiled *c)
+static glia_status make_bytes(compile_job *job, const char *cache_root, tool_compiled *c)
 {
-    if (!cache) {
+    if (!*cache_root) {
         TRY(compile_into(job, &c->made));
         c->bytes = glia_strbuf_span(&c->made);
         return GLIA_OK;
     }
-    AUTO_VALUE(glia_strbuf) root = { 0 };
     char key[COMPILE_KEY_BYTES];
-    TRY(compile_cache_root(&root));
     compile_key(job->module, job->options, key);    // before the passes rewrite the graph
-    TRY(compile_cache_get(glia_strbuf_str(&root), key, compile_into, job, &c->entry));
+    TRY(compile_cache_get(cache_root, key, compile_into, job, &c->entry));
     c->hit = c->entry.hit;
     c->bytes = c->entry.map.bytes;
     return GLIA_OK;
@@ -111,7 +124,7 @@ static glia_status check_form(glia_span text, const char *path)
     return GLIA_OK;
 }
 
-glia_status tool_compile_hlo(glia_span text, const char *path, const compile_options *o, bool cache, tool_compiled *out)
+glia_status tool_compile_hlo(glia_span text, const char *path, const compile_options *o, const char *cache_root, tool_compiled *out)
 {
     const double begin = glia_host_seconds();
     AUTO(ir_module) module = NULL;
@@ -119,7 +132,7 @@ glia_status tool_compile_hlo(glia_span text, const char *path, const compile_opt
     TRY(check_form(text, path));
     TRY(ir_parse(text, path, &module));
     compile_job job = { module, o, path };
-    glia_status s = make_bytes(&job, cache, &c);
+    glia_status s = make_bytes(&job, cache_root, &c);
     if (s) {
         tool_compiled_fini(&c);
         return glia_status_pass(s, __FILE__, __LINE__);

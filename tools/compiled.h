@@ -7,6 +7,7 @@
 
 #include "compile/cache.h"
 #include "isa/isa.h"
+#include "tool.h"
 
 // The values of options/compiler.def, in a form that does not depend on the verb.
 typedef struct tool_compiler_values {
@@ -30,9 +31,13 @@ typedef struct tool_compiled {
 } tool_compiled;
 void tool_compiled_fini(tool_compiled *c);
 
-// Compiles the HLO text `text` of `path`. Errors: what the parser, the compiler and the cache answer. UNSUPPORTED for
+// Where compiled programs are kept, made when missing; empty when that is not `wanted`, or, with a note, when nothing can
+// be written there.
+GLIA_MUST_USE glia_status tool_cache_root(tool *t, bool wanted, glia_strbuf *out);
+
+// Compiles the HLO text `text` of `path`; `cache_root` empty: no cache. Errors: what the parser, the compiler and the cache answer. UNSUPPORTED for
 // bytes that are no HLO text but something that is known by its beginning.
-GLIA_MUST_USE glia_status tool_compile_hlo(glia_span text, const char *path, const compile_options *o, bool cache,
-                                           tool_compiled *out);
+GLIA_MUST_USE glia_status tool_compile_hlo(glia_span text, const char *path, const compile_options *o,
+                                           const char *cache_root, tool_compiled *out);
 
 #endif

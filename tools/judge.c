@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "dev/dev.h"
 
@@ -48,15 +49,22 @@ static bool find_in_folder(const char *path, const struct stat *wanted, glia_str
     return found;
 }
 
-glia_status tool_check_output(const char *flag, const char *output, const char *input)
+static glia_status check_not_input(const char *flag, const char *output, const char *input)
 {
     struct stat to, from;
     AUTO_VALUE(glia_strbuf) name = { 0 };
-    if (!output || !input || stat(output, &to) != 0 || stat(input, &from) != 0) return GLIA_OK;
+    if (!input || stat(output, &to) != 0 || stat(input, &from) != 0) return GLIA_OK;
     ENSURE(!is_same(&to, &from), USAGE, "'--%s %s' is the input '%s' itself, which would be lost\nhint: give another name", flag, output, input);
     ENSURE(!S_ISDIR(from.st_mode) || !find_in_folder(input, &to, &name), USAGE,
            "'--%s %s' is '%s' of the input '%s', which would be lost\nhint: give another name", flag, output, glia_strbuf_str(&name), input);
     return GLIA_OK;
+}
+
+glia_status tool_check_output(const char *flag, const char *output, const char *input)
+{
+    if (!output) return GLIA_OK;
+    TRY(check_not_input(flag, output, input));
+    return glia_file_check_writable(output);
 }
 
 // ---- the environment -----------------------------------------------------------------------------------------------

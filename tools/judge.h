@@ -12,7 +12,8 @@ GLIA_MUST_USE glia_status tool_refuse_flags(const tool *t, const char *const *na
     tool_refuse_flags((t), (const char *const[]){ __VA_ARGS__ },                                                       \
                       COUNT_OF(((const char *const[]){ __VA_ARGS__ })), (path), (what))
 
-// USAGE when `output` (NULL: fine) is the file `input`, by whatever name, or lies in the folder `input` already.
+// USAGE when `output` (NULL: fine) is the file `input`, by whatever name, or lies in the folder `input` already; what
+// glia_file_check_writable says, so that nothing is computed for an output that has nowhere to go.
 GLIA_MUST_USE glia_status tool_check_output(const char *flag, const char *output, const char *input);
 // Variables that are read deep inside, judged before anything runs: USAGE names variable, value and what it may be.
 GLIA_MUST_USE glia_status tool_check_environment(void);

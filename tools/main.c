@@ -18,7 +18,7 @@ static glia_status run_verb(tool *t, int count, char **given, void *values)
         return tool_print(t, &text);
     }
     TRY(tool_check_environment());
-    t->progress.on = !t->quiet && isatty(STDERR_FILENO);
+    if (!t->quiet && isatty(STDERR_FILENO)) t->progress = tool_progress_create();
     glia_status s = t->command.run(t, values);
     tool_report_end(t);
     return s;

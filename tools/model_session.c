@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "chips.h"
+#include "compiled.h"
 #include "serve/device.h"
 
 static const struct { const char *name; num_dtype dtype; } dtypes[] = {
@@ -42,7 +44,7 @@ static glia_status read_options(const tool_model_values *v, serve_engine_options
     size_t count;
     TRY(tool_parse_dtype(v->dtype, &o->dtype));
     TRY(tool_find_instance(v->instance, &o->instance));
-    TRY(whole("lnc", v->lnc, 0, 2, &o->lnc));
+    TRY(tool_lnc(v->lnc, o->instance->chip, &o->lnc));
     TRY(whole("context", v->context, 0, INT_MAX / 2, &o->context));
     TRY(whole("threads", v->threads, 0, 256, threads));
     TRY(tool_parse_ints("buckets", v->buckets, 1, INT_MAX / 2, SERVE_MAX_BUCKETS, buckets, &count));
@@ -57,7 +59,7 @@ static glia_status open_session(tool *t, const tool_model_values *v, const char 
     int threads;
     TRY(read_options(v, &o, &threads));
     o.model = v->model;
-    o.cache_root = v->cache ? cache_root : NULL;
+    o.cache_root = *cache_root ? cache_root : NULL;
     o.progress = (serve_progress){ tool_report, t };
     s->instance = o.instance;
     TRY(serve_device_open(o.instance, o.lnc, threads));
@@ -69,7 +71,7 @@ glia_status tool_session_open(tool *t, const tool_model_values *v, tool_session 
 {
     AUTO_VALUE(glia_strbuf) root = { 0 };
     tool_session s = { 0 };
-    if (v->cache) TRY(compile_cache_root(&root));
+    TRY(tool_cache_root(t, v->cache, &root));
     glia_status failed = open_session(t, v, glia_strbuf_str(&root), &s);
     if (failed) {
         tool_session_fini(&s);

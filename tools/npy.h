@@ -14,7 +14,7 @@
 
 typedef struct tool_npy_writer tool_npy_writer;
 bool tool_npy_can_write(num_dtype dtype);               // whether npy_types.def has a row for it
-// Writes beside `path` until finished. IO names path and reason; UNSUPPORTED a type without a row.
+// Writes beside `path` until finished. What the file system says (base/file.h); UNSUPPORTED a type without a row.
 GLIA_MUST_USE glia_status tool_npy_create(const char *path, num_dtype dtype, int rank, const int64_t *dims,
                                           tool_npy_writer **out);
 GLIA_MUST_USE glia_status tool_npy_put(tool_npy_writer *w, const void *bytes, size_t size);

@@ -202,8 +202,9 @@ static glia_status parse_word(tool *t, const char *word, const char *next, void 
         if (!o) return unknown_flag(c, word + 2, size);
         ENSURE(!off || !joined, USAGE, "'%s': a flag that turns off takes no value", word);
     } else {
-        o = word[2] ? NULL : find_letter(c, word[1]);
-        ENSURE(o, USAGE, "'%s' is no flag of 'glia %s'\nhint: 'glia %s --help' lists them", word, c->name, c->name);
+        o = find_letter(c, word[1]);
+        if (word[2] && o) joined = word + 2;        // -n2 is -n 2
+        ENSURE(o && !(joined && o->type == TOOL_FLAG), USAGE, "'%s' is no flag of 'glia %s'\nhint: 'glia %s --help' lists them", word, c->name, c->name);
     }
     const char *value = flag_value(o, off, joined, next, took_next);
     ENSURE(value, USAGE, "'%s' needs a value: %s", word, o->help);

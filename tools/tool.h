@@ -65,12 +65,9 @@ GLIA_MUST_USE glia_status tool_parse_ints(const char *flag, const char *text, in
 
 // ---- a run ---------------------------------------------------------------------------------------------------------
 
-typedef struct tool_progress {
-    bool on;                    // stderr is a terminal, and not --quiet
-    bool shown;
-    double began, last;         // host seconds; of the stage, of the last line
-    char stage[64];
-} tool_progress;
+typedef struct tool_progress tool_progress;
+tool_progress *tool_progress_create(void);      // NULL: nothing is shown
+void tool_progress_destroy(tool_progress *p);   // NULL is fine
 
 struct tool {
     tool_command command;
@@ -78,16 +75,20 @@ struct tool {
     VEC(const tool_option *) given;     // by flags
     VEC(char *) owned;          // texts that options point into
     bool json, quiet, help;
-    tool_progress progress;
+    tool_progress *progress;    // NULL unless stderr is a terminal, and not --quiet
 };
 void tool_fini(tool *t);
 
-// A line on stderr once a stage has taken half a second: what, done of total, rate, time left. `total` 0: unknown.
+// A line on stderr once stages have taken half a second: what, done of total, rate, time left; the seconds of a stage
+// that cannot say (`total` 0), or has not said more yet.
 // `context` is the tool; the signature is serve_progress's.
 void tool_report(void *context, const char *what, uint64_t done, uint64_t total);
 void tool_report_end(tool *t);          // takes the line away
 
-// Results, to stdout. IO when they cannot be written.
+// A sentence on stderr, of what is done otherwise than one may expect; not with --quiet.
+void tool_note(tool *t, const char *format, ...) GLIA_PRINTF(2, 3);
+
+// Results, to stdout. When they cannot be written, the error is that of any file.
 GLIA_MUST_USE glia_status tool_print(tool *t, const glia_strbuf *text);
 // A text that is the whole answer: as it is, or with --json in a document, as its "text".
 GLIA_MUST_USE glia_status tool_print_page(tool *t, const char *schema, const char *name, const glia_strbuf *text);

@@ -85,7 +85,7 @@ static glia_status take_turns(job *j, const serve_engine_options *o)
     j->logits = glia_alloc(glia_array_bytes((size_t)vocab, sizeof *j->logits));
     j->ids = glia_alloc(glia_array_bytes((size_t)j->context, sizeof *j->ids));
     draw_ids(j->ids, j->context, vocab);
-    TRY(serve_engine_prepare(j->engine, j->context, MODEL_LOGITS_LAST));
+    TRY(serve_engine_prepare(j->engine, j->prefill, MODEL_LOGITS_LAST));
     printf("ready glia %s\n", GLIA_VERSION);
     fflush(stdout);
     while (fgets(line, sizeof line, stdin)) TRY(answer(j, line));

@@ -18,7 +18,8 @@ glia_status glia_file_failure(const char *what, const char *path, int error)
     const char *reason = strerrordesc_np(error);
     if (!reason) reason = "unknown error";
     switch (error) {
-    case ENOENT: return GLIA_FAIL(NOT_FOUND, "'%s' cannot be %s: %s", path, what, reason);
+    case ENOENT:
+    case ENOTDIR: return GLIA_FAIL(NOT_FOUND, "'%s' cannot be %s: %s", path, what, reason);
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
@@ -113,4 +114,32 @@ glia_status glia_dir_create(const char *path)
 bool glia_file_exists(const char *path)
 {
     return access(path, F_OK) == 0;
+}
+
+bool glia_is_dir(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static glia_status check_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *dir = slash == path ? glia_strdup("/") : slash ? strndup(path, (size_t)(slash - path)) : glia_strdup(".");
+    if (!dir) return glia_file_failure("written", path, ENOMEM);
+    struct stat st;
+    int error = stat(dir, &st) != 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+    if (!error && access(dir, W_OK | X_OK) != 0) error = errno;
+    glia_free(dir);
+    return error ? glia_file_failure("written", path, error) : GLIA_OK;
+}
+
+glia_status glia_file_check_writable(const char *path)
+{
+    struct stat st;
+    ENSURE(*path, USAGE, "the path of a file is empty");
+    if (stat(path, &st) != 0) return check_folder(path);
+    ENSURE(!S_ISDIR(st.st_mode), IO, "'%s' is a directory, want the path of a file", path);
+    if (S_ISREG(st.st_mode)) return check_folder(path); // it is replaced, not written into
+    return access(path, W_OK) == 0 ? GLIA_OK : glia_file_failure("written", path, errno);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files: mapped for reading, written atomically. Errors are NOT_FOUND or IO and name the path and the system's reason.
+// Files: mapped for reading, written atomically. Errors name the path and the system's reason; which code a reason has is
+// said once, by glia_file_failure.
 #ifndef GLIA_BASE_FILE_H
 #define GLIA_BASE_FILE_H
 
@@ -23,6 +24,10 @@ GLIA_MUST_USE glia_status glia_file_write_atomic(const char *path, glia_span byt
 GLIA_MUST_USE glia_status glia_file_replace(const char *path, glia_span bytes);
 GLIA_MUST_USE glia_status glia_dir_create(const char *path);                // with parents
 bool glia_file_exists(const char *path);
+bool glia_is_dir(const char *path);
+// Whether a file could be written at `path` now: the folder is there and takes files, or what is there takes bytes. For
+// commands that compute long before they write. The file is not made.
+GLIA_MUST_USE glia_status glia_file_check_writable(const char *path);
 // "'path' cannot be WHAT: reason" for an errno value: NOT_FOUND when a file or folder of the path is missing, EXHAUSTED
 // when disk, quota or memory does not suffice, else IO.
 GLIA_MUST_USE glia_status glia_file_failure(const char *what, const char *path, int error);

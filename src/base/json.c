@@ -29,8 +29,7 @@ static locale_t enter_c_locale(void)
     return uselocale(c_locale);
 }
 
-// Length of the UTF-8 sequence at `s`, or 0 if it is not valid there (overlong, surrogate, past U+10FFFF, cut short).
-static size_t utf8_length(const uint8_t *s, size_t left)
+size_t glia_utf8_length(const uint8_t *s, size_t left)
 {
     if (s[0] < 0x80) return 1;
     const size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
@@ -60,7 +59,7 @@ static void put_escaped(glia_strbuf *out, const char *value, size_t n)
     const uint8_t *s = (const uint8_t *)value;
     glia_put_u8(out, '"');
     for (size_t i = 0; i < n;) {
-        const size_t length = utf8_length(s + i, n - i);
+        const size_t length = glia_utf8_length(s + i, n - i);
         if (length == 0) {
             glia_put(out, "\xef\xbf\xbd"); // U+FFFD for each byte that is not UTF-8
             i++;
@@ -352,7 +351,7 @@ GLIA_MUST_USE static glia_status parse_string(parser *p, const char **out, size_
             continue;
         }
         PARSE_ENSURE(p, *p->at >= 0x20, "control byte 0x%02x inside a string; write it as \\u%04x", *p->at, *p->at);
-        const size_t length = utf8_length(p->at, (size_t)(p->end - p->at));
+        const size_t length = glia_utf8_length(p->at, (size_t)(p->end - p->at));
         PARSE_ENSURE(p, length, "byte 0x%02x is not valid UTF-8 here", *p->at);
         glia_put_bytes(&p->text, p->at, length);
         p->at += length;

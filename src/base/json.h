@@ -9,6 +9,9 @@
 #include "base/arena.h"
 #include "base/strbuf.h"
 
+// Length of the UTF-8 sequence at `s`, or 0 if it is not valid there (overlong, surrogate, past U+10FFFF, cut short).
+size_t glia_utf8_length(const uint8_t *s, size_t left);
+
 typedef struct glia_json_writer {
     glia_strbuf *out;       // borrowed
     int depth;

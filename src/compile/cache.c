@@ -177,8 +177,7 @@ static glia_status get_locked(const entry *e, compile_make make, void *context, 
     TRY(glia_dir_create(glia_strbuf_str(&e->dir)));
     ENSURE(lstat(glia_strbuf_str(&e->dir), &st) == 0 && S_ISDIR(st.st_mode), IO, "'%s' leads elsewhere\nhint: remove it", glia_strbuf_str(&e->dir));
     const int fd = open(glia_strbuf_str(&e->lock), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
-    ENSURE(fd >= 0, IO, "'%s': cannot be opened: %s\nhint: set NEURON_COMPILE_CACHE_URL to a directory that can be written",
-           glia_strbuf_str(&e->lock), strerror(errno));
+    if (fd < 0) return glia_file_failure("opened", glia_strbuf_str(&e->lock), errno);
     while (flock(fd, LOCK_EX) != 0 && errno == EINTR) { }
     glia_status s = GLIA_OK;
     if (!load(e, out) && !remembered_error(e, &s)) s = make_entry(e, make, context, out);   // another may have made it

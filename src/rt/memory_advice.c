@@ -80,26 +80,10 @@ static bool advise_instance(const rt_memory *m, const rt_request *r, glia_strbuf
         if (room_of(other->chip, lnc) < r->bytes) continue;
         glia_putf(out, "a core of %s has room for ", other->name);
         rt_put_size(out, room_of(other->chip, lnc));
-        glia_putf(out, "; compile for %s, or split it over at least %llu cores of %s", other->chip->target,
-                  (unsigned long long)((r->bytes - 1) / room_of(m->instance->chip, m->lnc) + 1), m->instance->name);
+        glia_putf(out, "; compile for %s", other->chip->target);
         return true;
     }
     return false;
-}
-
-// The first instance, in order of generation and size, that has cores enough.
-static void advise_other_split(const rt_request *r, glia_strbuf *out)
-{
-    for (size_t i = 0; i < hw_instance_count(); i++) {
-        const hw_instance *other = hw_instance_at(i);
-        const uint64_t room = room_of(other->chip, (int)hw_int(other->chip->lnc_default));
-        int64_t have = 0;
-        AUTO_STATUS s = hw_instance_logical_cores(other, 0, &have);
-        const uint64_t cores = room ? (r->bytes - 1) / room + 1 : UINT64_MAX;
-        if (s || cores > (uint64_t)have) continue;
-        glia_putf(out, "; %llu cores of %s have room", (unsigned long long)cores, other->name);
-        return;
-    }
 }
 
 static void advise_split(const rt_memory *m, const rt_request *r, glia_strbuf *out)
@@ -108,12 +92,8 @@ static void advise_split(const rt_memory *m, const rt_request *r, glia_strbuf *o
     const uint64_t cores = room ? (r->bytes - 1) / room + 1 : 0;
     glia_put(out, "an empty core has room for ");
     rt_put_size(out, room);
-    glia_putf(out, "; split it over at least %llu cores", (unsigned long long)cores);
-    int64_t have = 0;
-    AUTO_STATUS s = hw_instance_logical_cores(m->instance, m->lnc, &have);
-    if (s || cores <= (uint64_t)have) return;
-    glia_putf(out, ", which is more than the %lld of %s", (long long)have, m->instance->name);
-    advise_other_split(r, out);
+    glia_putf(out, "; this takes as much as %llu cores have, and nothing splits a program over cores so far: take a smaller model, type "
+              "of elements or context", (unsigned long long)cores);
 }
 
 void rt_memory_advice_locked(const rt_memory *m, const rt_request *r, glia_strbuf *out)

@@ -55,6 +55,7 @@ glia_status serve_device_open(const hw_instance *instance, int lnc, int threads)
     ENSURE(setenv("GLIA_INSTANCE", instance->name, 1) == 0, EXHAUSTED, "'GLIA_INSTANCE' cannot be set to '%s'",
            instance->name);
     TRY(set_number("NEURON_LOGICAL_NC_CONFIG", lnc));
+    (void)unsetenv("NEURON_RT_VIRTUAL_CORE_SIZE"); // its older name, which may say something else
     // Reasons come back as statuses; the runtime's own log would say each of them a second time.
     ENSURE(setenv("NEURON_RT_LOG_LEVEL", "QUIET", 0) == 0, EXHAUSTED, "'NEURON_RT_LOG_LEVEL' cannot be set");
     if (threads) TRY(set_number("GLIA_THREADS", threads));

@@ -10,7 +10,7 @@ serve_engine_options serve_engine_options_default(void)
     return (serve_engine_options){.dtype = NUM_BF16, .buckets = {128, 512, 2048}, .bucket_count = 3};
 }
 
-int serve_bucket_for(const serve_engine_options *o, int tokens)
+static int listed_bucket(const serve_engine_options *o, int tokens)
 {
     int bucket = 0;
     for (int i = 0; i < o->bucket_count; i++) {
@@ -20,8 +20,28 @@ int serve_bucket_for(const serve_engine_options *o, int tokens)
     return bucket;
 }
 
-// ---- making
-// ----------------------------------------------------------------------------------------------------------
+// Powers of two, so that prompts of nearly one length share a program.
+int serve_bucket_for(const serve_engine_options *o, int tokens)
+{
+    int bucket = listed_bucket(o, tokens);
+    if (bucket >= tokens) return bucket;
+    for (bucket = 1; bucket < tokens && bucket < o->context;)
+        bucket = bucket <= o->context / 2 ? bucket * 2 : o->context;
+    return bucket;
+}
+
+bool serve_bucket_is_added(const serve_engine_options *o, int tokens)
+{
+    return listed_bucket(o, tokens) < tokens;
+}
+
+int serve_prefill_tokens(const serve_engine_options *o, int tokens, model_logits logits)
+{
+    const int bucket = logits == MODEL_LOGITS_ALL ? listed_bucket(o, tokens) : serve_bucket_for(o, tokens);
+    return tokens < bucket ? tokens : bucket;
+}
+
+// ---- making --------------------------------------------------------------------------------------------------------
 
 static glia_status check_options(serve_engine_options *o, const model_config *c)
 {
@@ -29,9 +49,8 @@ static glia_status check_options(serve_engine_options *o, const model_config *c)
            num_dtype_get(o->dtype)->name);
     if (!o->context) o->context = c->context_length < SERVE_DEFAULT_CONTEXT ? c->context_length : SERVE_DEFAULT_CONTEXT;
     ENSURE(o->context >= 1 && o->context <= c->context_length, INVALID,
-           "'%s': a context of %d tokens; the model was trained for 1 to %d\nhint: pass --context %d", o->model,
-           o->context, c->context_length,
-           c->context_length < SERVE_DEFAULT_CONTEXT ? c->context_length : SERVE_DEFAULT_CONTEXT);
+           "'%s': a context of %d tokens; the model was trained for 1 to %d\nhint: pass --context %d or less", o->model,
+           o->context, c->context_length, c->context_length);
     ENSURE(o->bucket_count >= 1 && o->bucket_count <= SERVE_MAX_BUCKETS, INVALID,
            "%d prefill buckets; there must be 1 to %d", o->bucket_count, SERVE_MAX_BUCKETS);
     for (int i = 0; i < o->bucket_count; i++)
@@ -40,6 +59,14 @@ static glia_status check_options(serve_engine_options *o, const model_config *c)
                i ? o->buckets[i - 1] : 0);
     if (!o->lnc) o->lnc = (int)hw_int(o->instance->chip->lnc_default);
     return GLIA_OK;
+}
+
+// Of a logical core's HBM stack, when the others that share it hold their microcode alone: as the runtime counts.
+static uint64_t room_of(const hw_chip *chip)
+{
+    const double stacks = hw_value(chip->hbm_stacks), cores = hw_value(chip->cores) / stacks;
+    const double room = hw_value(chip->hbm_bytes) / stacks - cores * hw_value(chip->microcode_bytes);
+    return room > 0 ? (uint64_t)room : 0;
 }
 
 // Weights and cache alone, before anything is loaded; the runtime judges the whole.
@@ -51,9 +78,7 @@ static glia_status check_fit(const serve_engine *e)
     const uint64_t weights = model_config_parameters(c) * element;
     const uint64_t cache =
         2 * element * (uint64_t)c->n_layers * (uint64_t)c->n_kv_heads * (uint64_t)c->head_dim * (uint64_t)o->context;
-    hw_core core;
-    TRY(hw_core_of(o->instance->chip, o->lnc, &core));
-    const uint64_t room = core.hbm_bytes - core.microcode_bytes;
+    const uint64_t room = room_of(o->instance->chip);
     ENSURE(weights + cache <= room, EXHAUSTED,
            "'%s': weights of %.2f GiB and a KV cache of %.2f GiB in %s do not fit a logical core of '%s' at LNC %d, "
            "which has %.2f GiB\nhint: %s",
@@ -61,9 +86,7 @@ static glia_status check_fit(const serve_engine *e)
            o->lnc, (double)room / GIB,
            o->dtype == NUM_F32 && (weights + cache) / 2 <= room ? "pass --dtype bf16"
            : weights <= room                                    ? "pass a smaller --context"
-           : o->lnc < (int)hw_int(o->instance->chip->lnc_max)
-               ? "pass a larger --lnc"
-               : "pass an --instance whose cores have more memory, or a smaller model");
+                                                : "pass an --instance whose cores have more memory, or a smaller model");
     return GLIA_OK;
 }
 
@@ -125,7 +148,8 @@ glia_status serve_engine_tokenizer(serve_engine *e, const model_tokenizer **out)
 static model_graph_options prefill_graph(const serve_engine *e, int tokens, model_logits logits)
 {
     return (model_graph_options){.phase = MODEL_PREFILL,
-                                 .tokens = serve_bucket_for(&e->options, tokens),
+                                 .tokens = logits == MODEL_LOGITS_ALL ? listed_bucket(&e->options, tokens)
+                                                                      : serve_bucket_for(&e->options, tokens),
                                  .context = e->options.context,
                                  .dtype = e->options.dtype,
                                  .logits = logits,
@@ -146,7 +170,7 @@ static glia_status check_ids(const serve_engine *e, const int32_t *ids, int coun
 {
     for (int i = 0; i < count; i++)
         ENSURE(ids[i] >= 0 && ids[i] < e->config.vocab, INVALID,
-               "token %d of %d is id %d; the model's vocabulary has ids 0 to %d", i, count, ids[i],
+               "token %d of %d is id %d; the model's vocabulary has ids 0 to %d", i + 1, count, ids[i],
                e->config.vocab - 1);
     return GLIA_OK;
 }
@@ -154,12 +178,20 @@ static glia_status check_ids(const serve_engine *e, const int32_t *ids, int coun
 static glia_status check_count(const serve_engine *e, int count)
 {
     ENSURE(count >= 1, INVALID, "a sequence of %d tokens; it must have one at least", count);
-    ENSURE(count <= e->options.context, INVALID,
-           "a prompt of %d tokens; the context is %d and the largest prefill bucket %d\n"
-           "hint: pass --context %d or more (the model was trained for %d), or a shorter prompt",
-           count, e->options.context, serve_bucket_for(&e->options, e->options.context), count,
-           e->config.context_length);
-    return GLIA_OK;
+    if (count <= e->options.context) return GLIA_OK;
+    ENSURE(count <= e->config.context_length, INVALID,
+           "a prompt of %d tokens; the context is %d\nhint: pass a shorter prompt: the model was trained for %d tokens",
+           count, e->options.context, e->config.context_length);
+    return GLIA_FAIL(INVALID,
+                     "a prompt of %d tokens; the context is %d\nhint: pass --context %d or more (the model was trained "
+                     "for %d)",
+                     count, e->options.context, count, e->config.context_length);
+}
+
+glia_status serve_engine_check(const serve_engine *e, const int32_t *ids, int count)
+{
+    TRY(check_count(e, count));
+    return check_ids(e, ids, count);
 }
 
 static glia_status write_s32(nrt_tensor_t *tensor, const int32_t *values, int count, const char *name)
@@ -178,21 +210,25 @@ static glia_status execute(serve_engine *e, serve_loaded *l, int newest_row)
     return GLIA_OK;
 }
 
+static void report(const serve_engine *e, const char *what)
+{
+    const serve_progress *p = &e->options.progress;
+    if (p->report) p->report(p->context, what, 0, 0);
+}
+
 glia_status serve_engine_prefill(serve_engine *e, const int32_t *ids, int count, model_logits logits)
 {
-    TRY(check_count(e, count));
-    TRY(check_ids(e, ids, count));
+    TRY(serve_engine_check(e, ids, count));
     serve_loaded *l;
     const model_graph_options graph = prefill_graph(e, count, logits);
     TRY(serve_loaded_get(e, &graph, &l));
-    const int32_t first = count < graph.tokens ? count : graph.tokens;
+    const int32_t first = serve_prefill_tokens(&e->options, count, logits);
     TRY(write_s32(l->tokens, ids, first, "tokens"));
     if (l->length) TRY(write_s32(l->length, &first, 1, "length"));
     e->length = 0;
+    report(e, "prefilling");
     TRY(execute(e, l, logits == MODEL_LOGITS_ALL ? first - 1 : 0));
     e->length = e->prefilled = first;
-    while (e->length < count && logits == MODEL_LOGITS_LAST)
-        TRY(serve_engine_decode(e, ids[e->length]));
     return GLIA_OK;
 }
 
@@ -222,7 +258,7 @@ static glia_status warm_up(serve_engine *e, const model_graph_options *graph)
     const int32_t one = 1, last = e->options.context - 1, id = 0;
     TRY(serve_loaded_get(e, graph, &l));
     if (l->warm) return GLIA_OK;
-    if (e->options.progress.report) e->options.progress.report(e->options.progress.context, "warming up", 0, 0);
+    report(e, "warming up");
     TRY(write_s32(l->tokens, &id, 1, "tokens"));
     if (l->length) TRY(write_s32(l->length, &one, 1, "length"));
     if (l->position) TRY(write_s32(l->position, &last, 1, "position"));

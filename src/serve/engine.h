@@ -53,17 +53,24 @@ const serve_engine_options *serve_engine_options_of(const serve_engine *e); // a
 // UNSUPPORTED when the checkpoint has none that this build reads; says why.
 GLIA_MUST_USE glia_status serve_engine_tokenizer(serve_engine *e, const model_tokenizer **out);
 
-// The smallest bucket that holds `tokens`; the largest there is when none does. Buckets never exceed the context.
+// The size to which a prompt of `tokens` tokens is padded: the smallest bucket that holds it. Past the largest, one is
+// added: the smallest power of two that holds it. Buckets never exceed the context.
 int serve_bucket_for(const serve_engine_options *o, int tokens);
+bool serve_bucket_is_added(const serve_engine_options *o, int tokens); // none of the options' holds `tokens`
+// What one prefill takes of `tokens` tokens. With MODEL_LOGITS_ALL no bucket is added, as the logits of every token may
+// be gigabytes: the largest takes what it holds.
+int serve_prefill_tokens(const serve_engine_options *o, int tokens, model_logits logits);
 
 // What a sequence of `tokens` tokens will need, compiled and loaded; for MODEL_LOGITS_LAST also run once, so that
 // nothing that happens once is part of a measured time. Ends the sequence that there was.
 GLIA_MUST_USE glia_status serve_engine_prepare(serve_engine *e, int tokens, model_logits logits);
 
-// Begins a sequence. The first bucket's worth of `ids` goes through the prefill NEFF, what is left is decoded token by
-// token; then the logits of the last token can be read. With MODEL_LOGITS_ALL it ends after the prefill, whose logits
-// of every token can be read until the next step; serve_engine_length says how many tokens that were.
-// INVALID for an id outside the vocabulary, and for more tokens than the context, with both.
+// Judges a sequence, before anything is loaded: INVALID for an id outside the vocabulary, for no token, and for more than
+// the context, with both values. What follows asks it too.
+GLIA_MUST_USE glia_status serve_engine_check(const serve_engine *e, const int32_t *ids, int count);
+
+// Begins a sequence. `ids` go through the prefill NEFF of their bucket; then the logits of the last token can be read.
+// With MODEL_LOGITS_ALL only serve_prefill_tokens of them do, whose logits can all be read until the next step.
 GLIA_MUST_USE glia_status serve_engine_prefill(serve_engine *e, const int32_t *ids, int count, model_logits logits);
 // Adds one token at the end. INVALID when the context is full.
 GLIA_MUST_USE glia_status serve_engine_decode(serve_engine *e, int32_t id);

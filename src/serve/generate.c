@@ -33,6 +33,24 @@ glia_status serve_encode(serve_engine *e, const char *text, size_t size, model_i
     return GLIA_OK;
 }
 
+int serve_context_for(const serve_engine *e, int prompt_tokens, int max_tokens)
+{
+    const int64_t wanted = (int64_t)prompt_tokens + max_tokens, most = serve_engine_config(e)->context_length;
+    return (int)(wanted < most ? wanted : most);
+}
+
+glia_status serve_generate_check(const serve_engine *e, int prompt_tokens, int max_tokens)
+{
+    const int context = serve_engine_options_of(e)->context;
+    ENSURE(max_tokens >= 1, INVALID, "'max_tokens' is %d; it must be 1 or more", max_tokens);
+    ENSURE(prompt_tokens <= context || prompt_tokens > serve_engine_config(e)->context_length, INVALID,
+           "a prompt of %d tokens; the context is %d\nhint: pass --context %d, which has room for %d tokens after it (the "
+           "model was trained for %d)",
+           prompt_tokens, context, serve_context_for(e, prompt_tokens, max_tokens),
+           serve_context_for(e, prompt_tokens, max_tokens) - prompt_tokens, serve_engine_config(e)->context_length);
+    return GLIA_OK;
+}
+
 // ---- the loop ------------------------------------------------------------------------------------------------------
 
 typedef struct loop {
@@ -89,6 +107,13 @@ static glia_status take(loop *l, int32_t id, bool *more)
     return GLIA_OK;
 }
 
+// A listener shows the text instead.
+static void report(const loop *l)
+{
+    const serve_progress *p = &serve_engine_options_of(l->engine)->progress;
+    if (p->report) p->report(p->context, "generating", l->g->ids.count, (uint64_t)l->with->max_tokens);
+}
+
 static glia_status run(loop *l)
 {
     const model_ids *prompt = &l->g->prompt;
@@ -103,6 +128,7 @@ static glia_status run(loop *l)
     double last = first;
     int steps = 0;
     while (more) {
+        if (!l->with->on_token) report(l);
         TRY(serve_engine_decode(l->engine, id));
         TRY(choose(l, &id));
         last = glia_host_seconds();
@@ -121,9 +147,9 @@ static glia_status generate(serve_engine *e, const serve_generate_options *o, se
     const int count = (int)out->prompt.count, vocab = serve_engine_config(e)->vocab;
     const model_tokenizer *t;
     AUTO(serve_sampler) sampler = NULL;
-    ENSURE(o->max_tokens >= 1, INVALID, "'max_tokens' is %d; it must be 1 or more", o->max_tokens);
     TRY(serve_sampler_create(&o->sampling, vocab, &sampler));
     TRY(serve_engine_tokenizer(e, &t));
+    TRY(serve_generate_check(e, count, o->max_tokens));
     TRY(serve_engine_prepare(e, count, MODEL_LOGITS_LAST));
     out->bucket = serve_bucket_for(serve_engine_options_of(e), count);
     loop l = {e, o, out, sampler, model_decoder_of(t), glia_alloc(glia_array_bytes((size_t)vocab, sizeof(float)))};

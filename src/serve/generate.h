@@ -46,6 +46,11 @@ void serve_generation_fini(serve_generation *g);
 
 // Tokens of a prompt, BOS first where the model has one. INVALID when there are none.
 GLIA_MUST_USE glia_status serve_encode(serve_engine *e, const char *text, size_t size, model_ids *out);
+// Whether a prompt fits the context, before anything is compiled or loaded. INVALID when not; the hint has room for
+// `max_tokens` more.
+GLIA_MUST_USE glia_status serve_generate_check(const serve_engine *e, int prompt_tokens, int max_tokens);
+// The context in which `max_tokens` follow the prompt, as far as the model was trained.
+int serve_context_for(const serve_engine *e, int prompt_tokens, int max_tokens);
 // Continues `prompt`, which is copied. Compiles and loads what it needs, first.
 GLIA_MUST_USE glia_status serve_generate(serve_engine *e, const model_ids *prompt, const serve_generate_options *o,
                                          serve_generation *out);

@@ -112,7 +112,7 @@ static void gather_assumptions(serve_prediction *p, const char *phase, const ser
     AUTO_VALUE(glia_strbuf) text = {0};
     glia_put(&text, "token ids and logits between host memory and the chip: ");
     hw_fact_print(link, &text);
-    if (link.note) glia_putf(&text, " (%s)", link.note);
+    if (link.note) glia_putf(&text, " (%s: %s)", link.provenance == HW_SET ? "set by" : "would be refuted by", link.note);
     assume(p, phase, link.key, glia_strbuf_str(&text), times->host_link_seconds / times->seconds);
 }
 
@@ -151,7 +151,10 @@ static glia_status predict_cost(serve_prediction *p, const serve_program *decode
     p->usd_one_core = usd_per_million(price.value / cores, 1 / p->tpot_seconds);
     p->usd_one_core_alone = usd_per_million(price.value, 1 / p->tpot_seconds);
     p->usd_filled = usd_per_million(price.value, cores / p->tpot_filled_seconds);
-    if (price.provenance == HW_ASSUMED) assume(p, "cost", price.key, price.note, 1);
+    if (price.provenance != HW_ASSUMED) return GLIA_OK;
+    AUTO_VALUE(glia_strbuf) text = {0};
+    glia_putf(&text, "the price of %s: %.4f USD an hour (would be refuted by: %s)", p->instance->name, price.value, price.note);
+    assume(p, "cost", price.key, glia_strbuf_str(&text), 1);
     return GLIA_OK;
 }
 
@@ -159,12 +162,11 @@ static glia_status predict(const serve_program *prefill, const serve_program *de
 {
     const int bucket = prefill->graph->options.tokens, context = decode->graph->options.context;
     p->bucket = bucket;
-    p->decode_steps = p->prompt_tokens > bucket ? p->prompt_tokens - bucket : 0;
     const int position = p->prompt_tokens < context ? p->prompt_tokens : context - 1;
-    TRY(predict_phase(p, "prefill", prefill, 0, p->prompt_tokens - p->decode_steps, &p->prefill));
+    TRY(predict_phase(p, "prefill", prefill, 0, p->prompt_tokens, &p->prefill));
     TRY(predict_phase(p, "decode", decode, position, 1, &p->decode));
     p->tpot_seconds = p->decode.seconds;
-    p->ttft_seconds = p->prefill.seconds + p->decode_steps * p->decode.seconds;
+    p->ttft_seconds = p->prefill.seconds;
     assume(p, "decode", "serve.host_sampling", "choosing a token on the host takes no time", 0);
     return predict_cost(p, decode);
 }
@@ -173,6 +175,8 @@ glia_status serve_predict(const serve_program *prefill, const serve_program *dec
                           int prompt_tokens, serve_prediction *out)
 {
     BUG_ON(prefill->chip != decode->chip || prefill->lnc != decode->lnc || prompt_tokens < 1);
+    ENSURE(prompt_tokens <= prefill->graph->options.tokens, INVALID, "a prompt of %d tokens; its prefill takes %d",
+           prompt_tokens, prefill->graph->options.tokens);
     ENSURE(decode->chip == instance->chip, INVALID, "programs for '%s' are timed on '%s', which is '%s'",
            decode->chip->target, instance->name, instance->chip->target);
     serve_prediction p = {.instance = instance, .lnc = decode->lnc, .prompt_tokens = prompt_tokens};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prediction: what serving would take and cost on an instance, from timing the very programs that serve it.
 //
-// TTFT is a launch of the prefill NEFF with its token ids written and one row of logits read back over the host link
-// (and further decode steps, where the prompt is longer than the bucket); TPOT the same for decode. The program is
+// TTFT is a launch of the prefill NEFF with its token ids written and one row of logits read back over the host link;
+// TPOT the same for decode. The program is
 // timed by sim, without tensors; nothing is executed, so any target can be predicted. Choosing the token on the host is
 // not counted. MFU divides the model's own operations (two for each weight of a product and each element of attention
 // that a token really sees) by the published peak of the dtype; MBU divides the bytes that the program moves between
@@ -36,7 +36,6 @@ typedef struct serve_prediction {
     double ttft_seconds, tpot_seconds; // one replica, its HBM stack to itself
     serve_phase prefill, decode;       // one step of each
     int prompt_tokens, bucket;
-    int decode_steps;      // within TTFT: prompt tokens past the bucket
     int64_t logical_cores; // of the instance
     int sharers;           // replicas on one HBM stack when all cores are filled
     double tpot_filled_seconds;
@@ -48,7 +47,7 @@ typedef struct serve_prediction {
 } serve_prediction;
 void serve_prediction_fini(serve_prediction *p);
 
-// From the programs of one target; `instance` must be of that target. `prompt_tokens` >= 1.
+// From the programs of one target; `instance` must be of that target. INVALID for a prompt that `prefill` does not hold.
 GLIA_MUST_USE glia_status serve_predict(const serve_program *prefill, const serve_program *decode,
                                         const hw_instance *instance, int prompt_tokens, serve_prediction *out);
 // For another target, with the engine's dtype, context and buckets: compiles for it (through the cache) and times.

@@ -25,7 +25,9 @@ static glia_status score_rows(serve_engine *e, const int32_t *ids, int count, se
         TRY(serve_engine_logits_at(e, i, logits));
         TRY(row(context, i, logits));
     }
+    const serve_progress *progress = &serve_engine_options_of(e)->progress;
     for (int i = first; i < count; i++) {
+        if (progress->report) progress->report(progress->context, "decoding", (uint64_t)i, (uint64_t)count);
         TRY(serve_engine_decode(e, ids[i]));
         TRY(serve_engine_logits(e, logits));
         TRY(row(context, i, logits));

@@ -156,7 +156,8 @@ static void list_facts(const sim *s, sim_result *r, double total)
         if (r->path.assumed[key] <= 0 || (fact->provenance != HW_ASSUMED && fact->provenance != HW_SET)) continue;
         glia_strbuf value = { 0 };
         hw_fact_print(*fact, &value);
-        const char *text = glia_arena_printf(r->arena, "%s: %s (%s)", assumption_texts[key], glia_strbuf_str(&value),
+        const char *text = glia_arena_printf(r->arena, "%s: %s (%s: %s)", assumption_texts[key], glia_strbuf_str(&value),
+                                             fact->provenance == HW_SET ? "set by" : "would be refuted by",
                                              fact->note ? fact->note : "no source");
         glia_strbuf_fini(&value);
         VEC_PUSH(&r->assumptions) = (sim_assumption){ glia_arena_strdup(r->arena, fact->key), text, r->path.assumed[key] / total };

@@ -51,6 +51,7 @@ static char *read_text(const char *path, size_t *size)
     return text;
 }
 
+static const char *glia_env = ""; // variables of the next runs: "NAME=value"
 static answer glia(const char *format, ...) GLIA_PRINTF(1, 2);
 static answer glia(const char *format, ...)
 {
@@ -61,7 +62,9 @@ static answer glia(const char *format, ...)
     (void)vsnprintf(words, sizeof words, format, args);
     va_end(args);
     const char *out = in_folder("stdout"), *err = in_folder("stderr");
-    (void)snprintf(command, sizeof command, "NEURON_COMPILE_CACHE_URL='%s/cache' '%s/bin/glia' %s >'%s' 2>'%s'", folder,
+    // A device that a test opened has set the first two.
+    (void)snprintf(command, sizeof command,
+                   "env -u NEURON_LOGICAL_NC_CONFIG -u GLIA_INSTANCE NEURON_COMPILE_CACHE_URL='%s/cache' %s '%s/bin/glia' %s >'%s' 2>'%s'", folder, glia_env,
                    GLIA_BINARY_DIR, words, out, err);
     const int status = system(command);
     a.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -358,7 +361,7 @@ TEST(cli_mistakes, each_gets_its_sentence_and_its_exit_code)
     expect_mistake(glia("generate --model '%s' --prompt a --dtype fp8", m), 2, "'--dtype' is 'fp8'");
     expect_mistake(glia("generate --model '%s'", m), 2, "'--prompt' is missing");
     expect_mistake(glia("generate --model '%s' --prompt a --instance trn9.huge", m), 5, "'trn9.huge'");
-    expect_mistake(glia("generate --model '%s' --prompt a --instance trn1.2xlarge --lnc 2", m), 3, "'trn1' has 1 to 1");
+    expect_mistake(glia("generate --model '%s' --prompt a --instance trn1.2xlarge --lnc 2", m), 2, "'trn1' has at most 1");
     expect_mistake(glia("generate --model '%s' --prompt a --context 600", m), 3, "the model was trained for 1 to 512");
     expect_mistake(glia("generate --model '%s' --prompt a --buckets 128,64", m), 3, "prefill bucket 64 follows 128");
     expect_mistake(glia("generate --model '%s' --prompt 'the river in the north' --context 4", m), 3,
@@ -366,7 +369,78 @@ TEST(cli_mistakes, each_gets_its_sentence_and_its_exit_code)
     expect_mistake(glia("eval --model '%s' --ids 2,99999", m), 3, "id 99999");
     expect_mistake(glia("eval --model '%s' --ids 2,,3", m), 2, "number 2 is ''");
     expect_mistake(glia("eval --model '%s'", m), 2, "--ids or --file");
-    expect_mistake(glia("eval --model '%s' --ids 2 --logits /nowhere/out.npy", m), 3, "'/nowhere/out.npy'");
+    expect_mistake(glia("eval --model '%s' --ids 2 --logits /nowhere/out.npy", m), 5, "'/nowhere/out.npy'");
+    expect_mistake(glia("eval --model '%s' --ids 2 --logits /dev/full", m), 6, "'/dev/full' cannot be written: No space left");
+    expect_mistake(glia("eval --model '%s' --ids 5,6,600", m), 3, "token 3 of 3 is id 600");
+    expect_mistake(glia("eval --model '%s' --ids 5,6,x", m), 2, "number 3 is 'x'");
+    expect_mistake(glia("generate --model '%s' --prompt \"$(printf 'a\\377b')\"", m), 2, "'--prompt' is not UTF-8: byte 2 is 0xff");
+    expect_mistake(glia("generate --model '%s' --prompt 'the river in the north' --context 4 -n8", m), 3, "which has room for 8 tokens after it");
+    expect_mistake(glia("generate --model '%s' --prompt a -c 600", m), 3, "hint: pass --context 512 or less");
+}
+
+// Nothing is computed for an answer that has nowhere to go, or whose question has a wrong name: neither compiled nor loaded.
+TEST(cli_mistakes, names_and_places_are_judged_before_the_work)
+{
+    const char *m = kit_model();
+    glia_env = "NEURON_COMPILE_CACHE_URL=/tmp/glia-cli-none";
+    expect_mistake(glia("generate --model '%s' --prompt a --compare trn1,foo", m), 5, "'foo'");
+    expect_mistake(glia("eval --model '%s' --ids 2 --logits /nowhere/out.npy", m), 5, "'/nowhere/out.npy'");
+    expect_mistake(glia("eval --model '%s' --ids 2,9999", m), 3, "token 2 of 2");
+    expect_mistake(glia("generate --model '%s' --prompt 'the river in the north' --context 4", m), 3, "the context is 4");
+    glia_env = "";
+    EXPECT(!glia_file_exists("/tmp/glia-cli-none/glia-" GLIA_VERSION));
+}
+
+TEST(cli_generate, a_prompt_past_the_largest_bucket_says_what_was_added_and_what_ran)
+{
+    AUTO(glia_arena) arena = glia_arena_create();
+    answer a = glia("generate -m '%s' -p 'the old house in the north and the river' -n2 --buckets 4 --json", kit_model());
+    const glia_json *json = parse(arena, &a);
+    EXPECT_EQ_INT(number(json, "measured.bucket"), 16);
+    EXPECT_EQ_INT(number(json, "predicted.bucket"), 16);
+    EXPECT(at(json, "measured.bucket_added")->boolean);
+    EXPECT(strstr(a.err, "no bucket of 4 holds the prompt's"));
+    answer b = glia("generate -m '%s' -p 'the old house in the north and the river' -n2 --buckets 16 --json -q", kit_model());
+    const glia_json *given = parse(arena, &b);
+    EXPECT_EQ_STR(b.err, "");
+    EXPECT(!at(given, "measured.bucket_added")->boolean);
+    EXPECT(number(given, "predicted.ttft_ms") == number(json, "predicted.ttft_ms"));
+    answer c = glia("eval -m '%s' --ids 2,300,301,302,303 --buckets 4", kit_model());
+    EXPECT_EQ_INT(c.code, 0);
+    EXPECT(strstr(c.err, "of 5 tokens 1 are past the largest bucket"));
+    answer_free(&a);
+    answer_free(&b);
+    answer_free(&c);
+}
+
+TEST(cli_generate, the_runtimes_variable_decides_lnc_where_no_flag_does)
+{
+    AUTO(glia_arena) arena = glia_arena_create();
+    glia_env = "NEURON_LOGICAL_NC_CONFIG=1";
+    answer a = glia("generate -m '%s' -p a -n 1 --json", kit_model());
+    answer b = glia("generate -m '%s' -p a -n 1 --lnc 2 --json", kit_model());
+    EXPECT_EQ_INT(number(parse(arena, &a), "predicted.lnc"), 1);
+    EXPECT_EQ_INT(number(parse(arena, &b), "predicted.lnc"), 2);
+    glia_env = "NEURON_LOGICAL_NC_CONFIG=1 NEURON_RT_VIRTUAL_CORE_SIZE=2";
+    expect_mistake(glia("generate -m '%s' -p a -n 1", kit_model()), 2, "NEURON_RT_VIRTUAL_CORE_SIZE is 2, but NEURON_LOGICAL_NC_CONFIG is 1");
+    glia_env = "NEURON_LOGICAL_NC_CONFIG=3";
+    expect_mistake(glia("generate -m '%s' -p a -n 1", kit_model()), 2, "NEURON_LOGICAL_NC_CONFIG is '3'; it must be 1 or 2");
+    glia_env = "";
+    answer_free(&a);
+    answer_free(&b);
+}
+
+TEST(cli_generate, each_assumption_is_told_once_and_when_asked_for)
+{
+    answer a = glia("generate -m '%s' -p a -n 2", kit_model());
+    answer b = glia("generate -m '%s' -p a -n 2 --assumptions", kit_model());
+    EXPECT(!strstr(a.out, "core:issue.semaphore ("));
+    EXPECT(strstr(a.out, "--assumptions tells all"));
+    const char *first = strstr(b.out, "core:issue.semaphore (");
+    EXPECT(first && !strstr(first + 1, "core:issue.semaphore ("));
+    EXPECT(strstr(b.out, "(would be refuted by: "));
+    answer_free(&a);
+    answer_free(&b);
 }
 
 // A Llama of 8 billion weights: all header, its data a hole.

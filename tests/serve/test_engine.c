@@ -85,7 +85,8 @@ TEST(engine, prefill_and_decode_equal_teacher_forcing)
     glia_free(got);
 }
 
-TEST(engine, a_prompt_past_the_largest_bucket_is_decoded_on)
+// The buckets are 16 and 32; logits of all tokens are taken from the 32, then one by one.
+TEST(engine, a_prompt_past_the_largest_bucket_is_prefilled_in_one_that_is_added)
 {
     enum { COUNT = 45 };
     int32_t ids[COUNT];
@@ -95,6 +96,8 @@ TEST(engine, a_prompt_past_the_largest_bucket_is_decoded_on)
     float *want = evaluate(e, ids, COUNT), *scored = kit_score(e, ids, COUNT), *got = glia_alloc(vocab * sizeof *got);
     EXPECT_OK(serve_engine_prefill(e, ids, COUNT, MODEL_LOGITS_LAST));
     EXPECT_EQ_INT(serve_engine_length(e), COUNT);
+    EXPECT_EQ_INT(serve_engine_prefill_program(e, COUNT, MODEL_LOGITS_LAST)->graph->options.tokens, 64);
+    EXPECT_EQ_INT(serve_engine_program_count(e), 3); // of all logits, decode, and this
     EXPECT_OK(serve_engine_logits(e, got));
     expect_near(got, want + (COUNT - 1) * vocab, vocab, FP32_TOLERANCE);
     expect_near(scored, want, COUNT * vocab, FP32_TOLERANCE);
@@ -172,13 +175,20 @@ TEST(engine, the_smallest_bucket_that_fits_is_taken)
         int context, tokens, bucket;
     } rows[] = {
         {4096, 1, 128},     {4096, 128, 128},  {4096, 129, 512}, {4096, 512, 512}, {4096, 513, 2048},
-        {4096, 3000, 2048}, {1024, 600, 1024}, {1024, 100, 128}, {100, 5, 100},    {512, 512, 512},
+        {4096, 3000, 4096}, {1024, 600, 1024}, {1024, 100, 128}, {100, 5, 100},    {512, 512, 512},
+        {9000, 2049, 4096}, {9000, 8193, 9000}, {3000, 3000, 3000},
     };
     serve_engine_options o = serve_engine_options_default();
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         o.context = rows[i].context;
         EXPECT_EQ_INT(serve_bucket_for(&o, rows[i].tokens), rows[i].bucket);
+        EXPECT_EQ_INT(serve_bucket_is_added(&o, rows[i].tokens), rows[i].tokens > 2048);
+        EXPECT_EQ_INT(serve_prefill_tokens(&o, rows[i].tokens, MODEL_LOGITS_LAST), rows[i].tokens);
+        EXPECT_EQ_INT(serve_prefill_tokens(&o, rows[i].tokens, MODEL_LOGITS_ALL), rows[i].tokens > 2048 ? 2048 : rows[i].tokens);
     }
+    o.context = 1024;
+    o.bucket_count = 1;
+    EXPECT_EQ_INT(serve_bucket_for(&o, 602), 1024);
 }
 
 TEST(engine, programs_are_loaded_when_needed_and_once)
@@ -228,10 +238,10 @@ TEST(engine, what_it_cannot_take_is_named_with_both_values)
     EXPECT_FAILS(serve_engine_decode(e, 5), INVALID, "prefill first");
     EXPECT_FAILS(serve_engine_logits(e, &one), INVALID, "prefill first");
     EXPECT_FAILS(serve_engine_prefill(e, ids, 65, MODEL_LOGITS_LAST), INVALID,
-                 "a prompt of 65 tokens; the context is 64 and the largest prefill bucket 32");
+                 "a prompt of 65 tokens; the context is 64\nhint: pass --context 65 or more");
     EXPECT_FAILS(serve_engine_prefill(e, ids, 0, MODEL_LOGITS_LAST), INVALID, "a sequence of 0 tokens");
     ids[3] = serve_engine_config(e)->vocab;
-    EXPECT_FAILS(serve_engine_prefill(e, ids, 5, MODEL_LOGITS_LAST), INVALID, "token 3 of 5 is id ");
+    EXPECT_FAILS(serve_engine_prefill(e, ids, 5, MODEL_LOGITS_LAST), INVALID, "token 4 of 5 is id ");
     kit_ids(ids, 65);
     EXPECT_OK(serve_engine_prefill(e, ids, 64, MODEL_LOGITS_LAST));
     EXPECT_FAILS(serve_engine_decode(e, 5), INVALID, "token 65 of a sequence; the context is 64");

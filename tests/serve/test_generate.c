@@ -260,14 +260,32 @@ TEST(predict, cost_follows_from_price_cores_and_time)
     kit_close(e);
 }
 
-TEST(predict, a_prompt_past_the_bucket_pays_for_each_decoded_token)
+// What ran is what is timed: 40 tokens in the bucket of 64 that is added past 32, as if it had been given.
+TEST(predict, a_prompt_past_the_largest_bucket_takes_one_prefill_of_the_bucket_that_is_added)
 {
     serve_engine *e = kit_open(&(kit_options){0});
-    serve_prediction p = predict(e, 40);
-    EXPECT_EQ_INT(p.bucket, 32);
-    EXPECT_EQ_INT(p.decode_steps, 8);
-    EXPECT_NEAR(p.ttft_seconds, p.prefill.seconds + 8 * p.decode.seconds, 1e-12);
+    serve_prediction p = predict(e, 40), other;
+    EXPECT_EQ_INT(p.bucket, 64);
+    EXPECT_NEAR(p.ttft_seconds, p.prefill.seconds, 1e-15);
+    EXPECT(p.ttft_seconds < 8 * p.decode.seconds);
+    EXPECT_FAILS(serve_predict(serve_engine_prefill_program(e, 40, MODEL_LOGITS_LAST), serve_engine_decode_program(e), p.instance, 65, &other),
+                 INVALID, "a prompt of 65 tokens; its prefill takes 64");
+    kit_close(e);
+    e = kit_open(&(kit_options){.buckets = {64}, .bucket_count = 1});
+    other = predict(e, 40);
+    EXPECT(other.ttft_seconds == p.ttft_seconds);
     serve_prediction_fini(&p);
+    serve_prediction_fini(&other);
+    kit_close(e);
+}
+
+TEST(generate, a_context_that_is_too_small_is_answered_with_one_that_has_room_for_the_output)
+{
+    serve_engine *e = kit_open(&(kit_options){0});
+    EXPECT_OK(serve_generate_check(e, 64, 128));
+    EXPECT_FAILS(serve_generate_check(e, 65, 128), INVALID, "the context is 64\nhint: pass --context 193, which has room for 128 tokens after it");
+    EXPECT_FAILS(serve_generate_check(e, 500, 128), INVALID, "pass --context 512, which has room for 12 tokens after it");
+    EXPECT_EQ_INT(serve_context_for(e, 60, 4), 64);
     kit_close(e);
 }
 
