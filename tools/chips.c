@@ -50,6 +50,16 @@ glia_status tool_lnc(int64_t flag, const hw_chip *chip, int *out)
     return GLIA_OK;
 }
 
+glia_status tool_check_target(const char *target)
+{
+    const hw_instance *instance;
+    if (!target) return GLIA_OK;
+    AUTO_STATUS none = hw_instance_find(target, &instance);
+    ENSURE(none, USAGE, "'--target' is '%s', which is an instance; programs are compiled for its chip\nhint: --target %s", target,
+           instance->chip->target);
+    return GLIA_OK;
+}
+
 glia_status tool_check_lnc(int64_t flag, const char *path, int compiled)
 {
     given_lnc given;

@@ -9,6 +9,8 @@
 // How many physical cores a logical core has: --lnc, else the runtime's variables, else 0, the chip's default. USAGE names
 // who gave the number, the number and the chip's range.
 GLIA_MUST_USE glia_status tool_lnc(int64_t flag, const hw_chip *chip, int *out);
+// --target (NULL: not given) is a chip. USAGE says whose chip an instance has.
+GLIA_MUST_USE glia_status tool_check_target(const char *target);
 // A program that is compiled already has its own number. INVALID when another was asked for, with both.
 GLIA_MUST_USE glia_status tool_check_lnc(int64_t flag, const char *path, int compiled);
 

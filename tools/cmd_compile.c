@@ -2,6 +2,7 @@
 // `glia compile`: HLO text to a NEFF, through the cache.
 #include <string.h>
 
+#include "chips.h"
 #include "compiled.h"
 #include "judge.h"
 #include "programs.h"
@@ -108,6 +109,7 @@ static glia_status compile_all(tool *t, answer *a, printer *p)
     const hw_chip *chip;
     compile_options options;
     glia_map text = { 0 };
+    TRY(tool_check_target(o->target));
     TRY(hw_chip_find(o->target ? o->target : "trn2", &chip));
     TRY(tool_compiler_options(&v, chip, &options));
     if (o->print_after) {

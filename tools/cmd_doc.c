@@ -29,7 +29,8 @@ static glia_status run(tool *t, const void *values)
         pages[i].print(&text);
         return tool_print_page(t, "glia.doc/1", pages[i].name, &text);
     }
-    return GLIA_FAIL(USAGE, "'glia doc %s': there is no such page; the nearest is '%s'", t->inputs.items[0], nearest.best);
+    return GLIA_FAIL(USAGE, "'glia doc %s': there is no such page%s\nhint: 'glia help doc' names them", t->inputs.items[0],
+                     model_nearest_say(&nearest, ""));
 }
 
 TOOL_DEFINE(doc)

@@ -315,7 +315,7 @@ static glia_status run(tool *t, const void *values)
         if (!strcmp(parts[part].name, what)) return run_part(t, values, part, t->inputs.items[1]);
         model_nearest_offer(&nearest, parts[part].name);
     }
-    return GLIA_FAIL(USAGE, "'glia neff %s': there is no such part; the nearest is '%s'", what, nearest.best);
+    return GLIA_FAIL(USAGE, "'glia neff %s': there is no such part%s\nhint: show, disasm, asm and verify are", what, model_nearest_say(&nearest, ""));
 }
 
 TOOL_DEFINE(neff)

@@ -12,6 +12,7 @@
 #include "glia/rt.h"
 #include "judge.h"
 #include "model_session.h"
+#include "file_kind.h"
 #include "npy.h"
 #include "npy_read.h"
 #include "programs.h"
@@ -120,10 +121,12 @@ static glia_status assemble_text(running *r)
 static glia_status find_program(running *r)
 {
     neff_meta meta;
+    TRY(tool_check_target(r->o->target));
     if (r->o->instance) TRY(tool_find_instance(r->o->instance, &r->instance));
     TRY(glia_map_open(r->path, &r->map));
     r->bytes = r->map.bytes;
     const bool program = tool_is_program(r->bytes);
+    TRY(tool_check_kind(r->bytes, r->path, TOOL_WANT_PROGRAM | TOOL_WANT_HLO, "'glia run'"));
     if (!tool_is_neff(r->bytes)) TRY(program ? assemble_text(r) : compile_text(r));
     TRY(neff_decode(r->bytes, r->path, &r->program, &meta));
     if (program) TRY(check_program(r));

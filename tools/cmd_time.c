@@ -9,6 +9,7 @@
 #include "chips.h"
 #include "compiled.h"
 #include "glia/rt.h"
+#include "file_kind.h"
 #include "isa/verify.h"
 #include "judge.h"
 #include "model_session.h"
@@ -56,6 +57,7 @@ static void timed_fini(timed *x)
 static glia_status choose_chip(timed *x, const char *target)
 {
     const flags *o = x->o;
+    TRY(tool_check_target(o->target));
     if (o->instance) TRY(tool_find_instance(o->instance, &x->instance));
     else TRY(hw_instance_for_target(o->target ? o->target : target, &x->instance));
     const hw_chip *chip = x->instance->chip;
@@ -223,7 +225,8 @@ static glia_status from_input(timed *x)
     }
     const glia_span b = map.bytes;
     const bool program = tool_is_program(b), model = b.size >= 4 && (b.data[0] == '{' || !memcmp(b.data, "GGUF", 4));
-    glia_status s = program || model ? GLIA_OK : from_hlo(x, b);
+    glia_status s = tool_check_kind(b, x->path, TOOL_WANT_PROGRAM | TOOL_WANT_HLO | TOOL_WANT_MODEL, "'glia time'");
+    if (!s && !program && !model) s = from_hlo(x, b);
     glia_map_fini(&map);
     TRY(s);
     if (program) return from_program(x);
@@ -264,10 +267,20 @@ static glia_status print_json(const timed *x, const sim_result *r, double simula
     return tool_json_end(x->t, &w);
 }
 
+// With --quiet: the first line of the report, which is the answer.
+static glia_status print_head(const timed *x, const glia_strbuf *report)
+{
+    AUTO_VALUE(glia_strbuf) out = { 0 };
+    glia_put_bytes(&out, report->data, strcspn(glia_strbuf_str((glia_strbuf *)report), "\n"));
+    glia_put(&out, "\n");
+    return tool_print(x->t, &out);
+}
+
 static glia_status print_text(const timed *x, const sim_result *r, double simulate_s)
 {
     AUTO_VALUE(glia_strbuf) out = { 0 };
     sim_text(r, &out);
+    if (x->t->quiet) return print_head(x, &out);
     for (uint32_t k = 0; k < x->program->assumptions.count; k++) glia_putf(&out, "assumed by the compiler: %s\n", x->program->assumptions.items[k]);
     if (!x->overlaid)
         glia_putf(&out, "\nHBM of a core of %s: %.1f of %.0f MiB\n", x->instance->name, (double)x->memory.total / MIB, (double)x->memory.limit / MIB);

@@ -6,6 +6,7 @@
 
 #include "base/thread.h"
 #include "chips.h"
+#include "file_kind.h"
 #include "ir/ir.h"
 #include "model/nearest.h"
 #include "neff/neff.h"
@@ -56,7 +57,7 @@ glia_status tool_check_pass(const char *name)
         if (!strcmp(passes[i], name)) return GLIA_OK;
         model_nearest_offer(&nearest, passes[i]);
     }
-    return GLIA_FAIL(USAGE, "'--print-after' is '%s', which is no pass; the nearest is '%s'", name, nearest.best);
+    return GLIA_FAIL(USAGE, "'--print-after' is '%s', which is no pass%s", name, model_nearest_say(&nearest, ""));
 }
 
 // ---- the cache -----------------------------------------------------------------------------------------------------
@@ -110,26 +111,12 @@ static glia_status make_bytes(compile_job *job, const char *cache_root, tool_com
     return GLIA_OK;
 }
 
-static glia_status check_form(glia_span text, const char *path)
-{
-    static const struct { const char *begin; size_t size; const char *what; } others[] = {
-        { "ML\xefR", 4, "MLIR bytecode" }, { "module ", 7, "MLIR text" }, { "module{", 7, "MLIR text" },
-        { "#loc", 4, "MLIR text" },        { "GGUF", 4, "a GGUF model" }, { "\x93NUMPY", 6, "an .npy array" },
-        { "\x7f" "ELF", 4, "an ELF file" }, { "{", 1, "JSON" },          { "glia-asm", 8, "assembly text of a program" },
-    };
-    for (size_t i = 0; i < COUNT_OF(others); i++)
-        ENSURE(text.size < others[i].size || memcmp(text.data, others[i].begin, others[i].size) != 0, UNSUPPORTED,
-               "'%s' is %s; graphs are read as HLO text, as XLA dumps it\nhint: XLA_FLAGS=--xla_dump_to=DIR "
-               "--xla_dump_hlo_as_text writes it", path, others[i].what);
-    return GLIA_OK;
-}
-
 glia_status tool_compile_hlo(glia_span text, const char *path, const compile_options *o, const char *cache_root, tool_compiled *out)
 {
     const double begin = glia_host_seconds();
     AUTO(ir_module) module = NULL;
     tool_compiled c = { 0 };
-    TRY(check_form(text, path));
+    TRY(tool_check_kind(text, path, TOOL_WANT_HLO, "the compiler"));
     TRY(ir_parse(text, path, &module));
     compile_job job = { module, o, path };
     glia_status s = make_bytes(&job, cache_root, &c);

@@ -35,8 +35,8 @@ glia_status tool_command_find(const char *name, tool_command *out)
         if (!strcmp(out->name, name)) return GLIA_OK;
         model_nearest_offer(&nearest, out->name);
     }
-    return GLIA_FAIL(USAGE, "'%s' is no verb of glia; the nearest is '%s'\nhint: 'glia --help' lists them", name,
-                     nearest.best);
+    return GLIA_FAIL(USAGE, "'%s' is no verb of glia%s\nhint: 'glia --help' lists them", name,
+                     model_nearest_say(&nearest, ""));
 }
 
 // ---- names ---------------------------------------------------------------------------------------------------------
@@ -134,20 +134,17 @@ static glia_status set_defaults(const tool_command *c, void *values)
 
 static glia_status unknown_flag(const tool_command *c, const char *word, size_t size)
 {
-    char wanted[TOOL_NAME_SIZE], flag[TOOL_NAME_SIZE];
+    enum { COUNT_OF_FLAGS = 64 };       // of any verb
+    char wanted[TOOL_NAME_SIZE];
     (void)snprintf(wanted, sizeof wanted, "%.*s", (int)size, word);
-    const tool_option *best = NULL;
-    size_t edits = SIZE_MAX;
-    for (size_t i = 0; i < c->option_count; i++) {
-        model_nearest n = model_nearest_of(wanted);
-        tool_flag_name(&c->options[i], flag);
-        model_nearest_offer(&n, flag);
-        if (n.edits < edits) best = &c->options[i];
-        if (n.edits < edits) edits = n.edits;
+    model_nearest nearest = model_nearest_of(wanted);
+    char flags[COUNT_OF_FLAGS][TOOL_NAME_SIZE];
+    for (size_t i = 0; i < c->option_count && i < COUNT_OF_FLAGS; i++) {
+        tool_flag_name(&c->options[i], flags[i]);
+        model_nearest_offer(&nearest, flags[i]);
     }
-    tool_flag_name(best, flag);
-    return GLIA_FAIL(USAGE, "'--%s' is no flag of 'glia %s'; the nearest is '--%s'\nhint: 'glia %s --help' lists them",
-                     wanted, c->name, flag, c->name);
+    return GLIA_FAIL(USAGE, "'--%s' is no flag of 'glia %s'%s\nhint: 'glia %s --help' lists them", wanted, c->name,
+                     model_nearest_say(&nearest, "--"), c->name);
 }
 
 // `name` of `size` characters, as after "--". `*off`: it was --no-name of a flag.

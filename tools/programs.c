@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "file_kind.h"
+
 #include "isa/isa.h"
 
 // A NEFF begins with the packager's version and the size of the header, 1024, which no text does.
@@ -26,6 +28,7 @@ bool tool_is_program(glia_span bytes)
 
 static glia_status read_program(const char *path, tool_program *p)
 {
+    TRY(tool_check_kind(p->map.bytes, path, TOOL_WANT_PROGRAM, "'glia neff'"));
     p->text = is_text(p->map.bytes);
     if (p->text) return neff_parse(p->map.bytes, path, &p->program, &p->meta);
     return neff_decode(p->map.bytes, path, &p->program, &p->meta);

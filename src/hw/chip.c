@@ -31,13 +31,15 @@ static const char *target_at(size_t index)
 
 static glia_status chip_missing(const char *name)
 {
-    glia_strbuf names = {0};
+    glia_strbuf names = {0}, nearest = {0};
+    hw_name_put_nearest(name, target_at, COUNT_OF(chips), &nearest);
     hw_names_put(target_at, COUNT_OF(chips), &names);
     glia_status s = GLIA_FAIL(NOT_FOUND,
-                              "there is no chip '%.64s', the nearest is '%s'\n"
+                              "there is no chip '%.64s'%s\n"
                               "hint: the chips are %s",
-                              name, hw_name_nearest(name, target_at, COUNT_OF(chips)), glia_strbuf_str(&names));
+                              name, glia_strbuf_str(&nearest), glia_strbuf_str(&names));
     glia_strbuf_fini(&names);
+    glia_strbuf_fini(&nearest);
     return s;
 }
 
@@ -111,8 +113,10 @@ glia_status hw_chip_set(hw_chip *chip, const char *name, double value, const cha
 {
     const hw_field *field = hw_chip_field_find(name);
 
-    ENSURE(field, NOT_FOUND, "a chip has no field '%.64s', the nearest is '%s'\nhint: 'glia hw show %s' lists them",
-           name, hw_name_nearest(name, field_name_at, COUNT_OF(fields)), chip->target);
+    AUTO_VALUE(glia_strbuf) nearest = {0};
+    if (!field) hw_name_put_nearest(name, field_name_at, COUNT_OF(fields), &nearest);
+    ENSURE(field, NOT_FOUND, "a chip has no field '%.64s'%s\nhint: 'glia hw show %s' lists them", name,
+           glia_strbuf_str(&nearest), chip->target);
     hw_fact *fact = (hw_fact *)((char *)chip + field->offset);
     ENSURE(field->open, INVALID, "'%s' of %s is %.10g by construction and cannot be set to %.10g", name, chip->target,
            fact->value, value);

@@ -27,13 +27,15 @@ static const char *name_at(size_t index)
 
 static glia_status instance_missing(const char *name)
 {
-    glia_strbuf names = {0};
+    glia_strbuf names = {0}, nearest = {0};
+    hw_name_put_nearest(name, name_at, COUNT_OF(instances), &nearest);
     hw_names_put(name_at, COUNT_OF(instances), &names);
     glia_status s = GLIA_FAIL(NOT_FOUND,
-                              "there is no instance '%.64s', the nearest is '%s'\n"
+                              "there is no instance '%.64s'%s\n"
                               "hint: the instances are %s",
-                              name, hw_name_nearest(name, name_at, COUNT_OF(instances)), glia_strbuf_str(&names));
+                              name, glia_strbuf_str(&nearest), glia_strbuf_str(&names));
     glia_strbuf_fini(&names);
+    glia_strbuf_fini(&nearest);
     return s;
 }
 

@@ -40,7 +40,7 @@ static int name_distance(const char *a, const char *b)
     return row[n];
 }
 
-const char *hw_name_nearest(const char *name, hw_name_at at, size_t count)
+void hw_name_put_nearest(const char *name, hw_name_at at, size_t count, glia_strbuf *out)
 {
     const char *nearest = NULL;
     int fewest = 0;
@@ -51,7 +51,7 @@ const char *hw_name_nearest(const char *name, hw_name_at at, size_t count)
         nearest = at(i);
         fewest = edits;
     }
-    return nearest;
+    if (nearest && fewest * 3 <= (int)strnlen(name, NAME_MAX_COMPARED) + 2) glia_putf(out, ", the nearest is '%s'", nearest);
 }
 
 void hw_names_put(hw_name_at at, size_t count, glia_strbuf *out)

@@ -9,8 +9,8 @@
 typedef const char *(*hw_name_at)(size_t index);
 
 bool hw_name_equal(const char *a, const char *b); // letter case ignored
-// The name with the fewest edits from `name`, the first such; NULL for an empty table.
-const char *hw_name_nearest(const char *name, hw_name_at at, size_t count);
+// ", the nearest is 'X'": the first name with the fewest edits from `name`. Nothing when they are more than a third of it.
+void hw_name_put_nearest(const char *name, hw_name_at at, size_t count, glia_strbuf *out);
 void hw_names_put(hw_name_at at, size_t count, glia_strbuf *out); // "a, b, c"
 
 #endif

@@ -256,8 +256,8 @@ glia_status model_checkpoint_require(const model_checkpoint *cp, const char *nam
     model_nearest nearest = model_nearest_of(name);
     for (size_t i = 0; i < cp->count; i++) model_nearest_offer(&nearest, cp->tensors[i]->name);
     ENSURE(nearest.best, NOT_FOUND, "'%s' has no tensor '%s'; it has no tensors", cp->path, name);
-    return GLIA_FAIL(NOT_FOUND, "'%s' has no tensor '%s'; the nearest of its %zu is '%s'", cp->path, name, cp->count,
-                     nearest.best);
+    return GLIA_FAIL(NOT_FOUND, "'%s' has no tensor '%s' among its %zu%s", cp->path, name, cp->count,
+                     model_nearest_say(&nearest, ""));
 }
 
 uint64_t model_tensor_rows(const model_tensor *t)

@@ -3,6 +3,7 @@
 #include "model/nearest.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LONGEST = 127 };
@@ -28,7 +29,7 @@ static size_t edit_distance(const char *a, size_t na, const char *b, size_t nb)
 
 model_nearest model_nearest_of(const char *wanted)
 {
-    return (model_nearest){ wanted, NULL, 0 };
+    return (model_nearest){ .wanted = wanted };
 }
 
 void model_nearest_offer(model_nearest *n, const char *candidate)
@@ -37,4 +38,13 @@ void model_nearest_offer(model_nearest *n, const char *candidate)
     if (n->best && edits >= n->edits) return;
     n->best = candidate;
     n->edits = edits;
+}
+
+// A third of the letters: past that a suggestion is a guess, and a wrong one is worse than none.
+const char *model_nearest_say(model_nearest *n, const char *before)
+{
+    n->said[0] = 0;
+    if (n->best && n->edits * 3 <= strnlen(n->wanted, LONGEST) + 2)
+        (void)snprintf(n->said, sizeof n->said, "; the nearest is '%s%.*s'", before, LONGEST, n->best);
+    return n->said;
 }

@@ -74,7 +74,7 @@ TEST(checkpoint, a_missing_tensor_names_the_nearest)
     EXPECT_OK(model_checkpoint_open(path, &cp));
     EXPECT(model_checkpoint_find(cp, "blk.0.attn_k.weight") == NULL);
     EXPECT_FAILS(model_checkpoint_require(cp, "blk.0.attn_k.weight", &t), NOT_FOUND,
-                 "has no tensor 'blk.0.attn_k.weight'; the nearest of its 2 is 'blk.0.attn_q.weight'");
+                 "has no tensor 'blk.0.attn_k.weight' among its 2; the nearest is 'blk.0.attn_q.weight'");
     EXPECT_OK(model_checkpoint_require(cp, "blk.0.attn_norm.weight", &t));
 }
 
