@@ -13,6 +13,7 @@
 
 static const struct { const char *name; void (*print)(glia_strbuf *out); } pages[] = {
     { "cli", tool_page_cli },                       // docs/reference/cli.md
+    { "environment", tool_page_environment },       // docs/reference/environment.md
     { "man", tool_page_man },                       // man/glia.1
     { "instructions", isa_reference_page },         // docs/reference/instructions.md
     { "metrics", sim_reference_page },              // docs/reference/metrics.md

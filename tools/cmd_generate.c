@@ -313,21 +313,19 @@ static glia_status print_json(const answer *a)
 // those that share an HBM stack slow each other, so a token costs a little more than a share.
 static void put_cost(glia_strbuf *out, const serve_prediction *p)
 {
-    glia_putf(out, "           $%.4f per million tokens with a replica on each of %lld logical cores, %d to an HBM stack (TPOT %.3f ms);\n"
+    const long long chips = (long long)hw_int(p->instance->chips);
+    glia_putf(out, "           $%.4f per million tokens with a replica on each of %lld logical cores of %lld chip%s, %d to an HBM stack (TPOT %.3f ms);\n"
                    "           $%.4f for one replica that pays its core's share, $%.4f if it pays for the whole instance alone:\n"
                    "           $%.4f an hour, %s%s, %s, %s\n",
-              p->usd_filled, (long long)p->logical_cores, p->sharers, p->tpot_filled_seconds * 1e3, p->usd_one_core, p->usd_one_core_alone,
+              p->usd_filled, (long long)p->logical_cores, chips, chips == 1 ? "" : "s", p->sharers, p->tpot_filled_seconds * 1e3, p->usd_one_core, p->usd_one_core_alone,
               p->price->usd_per_hour.value, hw_purchase_name(p->price->purchase),
               p->price->usd_per_hour.provenance == HW_ASSUMED ? " (assumed)" : "", p->price->region, p->price->date);
 }
 
 static void put_prediction(glia_strbuf *out, const serve_prediction *p)
 {
-    const long long chips = (long long)hw_int(p->instance->chips);
-    glia_putf(out, "simulated  %s, ", p->instance->name);
-    if (chips > 1) glia_putf(out, "%lld chips, ", chips);
-    glia_putf(out, "LNC %d: TTFT %.3f ms, TPOT %.3f ms (%.0f tokens/s); MFU %.2f %%, MBU %.1f %%\n", p->lnc, p->ttft_seconds * 1e3,
-              p->tpot_seconds * 1e3, 1 / p->tpot_seconds, p->decode.mfu * 100, p->decode.mbu * 100);
+    glia_putf(out, "simulated  %s, LNC %d: TTFT %.3f ms, TPOT %.3f ms (%.0f tokens/s); MFU %.2f %%, MBU %.1f %%\n", p->instance->name, p->lnc,
+              p->ttft_seconds * 1e3, p->tpot_seconds * 1e3, 1 / p->tpot_seconds, p->decode.mfu * 100, p->decode.mbu * 100);
     put_cost(out, p);
 }
 

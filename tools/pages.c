@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Help, the reference page, the manual page, the completion script: one list of rows, printed in four ways.
-#include "pages.h"
+// Help and the reference pages, printed from the rows. The manual page is pages_man.c, the completion pages_bash.c.
+#include "pages_internal.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +13,7 @@ static const struct { const char *symbol; int exit; const char *name, *when; } c
 };
 
 // The exit codes in ascending order, each with the codes that give it; `put` is called once for each.
-static void each_exit(glia_strbuf *out, void (*put)(glia_strbuf *out, int exit, const char *text))
+void pages_each_exit(glia_strbuf *out, void (*put)(glia_strbuf *out, int exit, const char *text))
 {
     put(out, 0, "yes; done");
     for (int exit = 1; exit < 256; exit++) {
@@ -103,7 +102,7 @@ void tool_page_cli(glia_strbuf *out)
         glia_putf(out, "| [`%s`](#%s) | %s |\n", c.name, c.name, c.summary);
     }
     glia_put(out, "\n## Exit codes\n\n| code | when |\n|---|---|\n");
-    each_exit(out, page_exit);
+    pages_each_exit(out, page_exit);
     for (size_t i = 0; i < tool_command_count(); i++) {
         const tool_command c = tool_command_at(i);
         glia_putf(out, "\n## %s\n\n`glia %s [options]%s%s`: %s\n\n| option | variable | default | unit | what it does |\n|---|---|---|---|---|\n",
@@ -112,113 +111,53 @@ void tool_page_cli(glia_strbuf *out)
     }
 }
 
-// ---- the manual page -----------------------------------------------------------------------------------------------
+// ---- the variables -------------------------------------------------------------------------------------------------
 
-// Text for troff: dashes as typed, no line that begins a request.
-static void put_troff(glia_strbuf *out, const char *text)
+static const pages_variable runtime_variables[] = {
+#define ENV(symbol, name, fallback, text) { name, fallback, text },
+#include "rt/env.def"
+};
+static const pages_variable tool_variables[] = {
+#define PAGES_TOOL(name, fallback, text) { name, fallback, text },
+#define PAGES_TEST(name, fallback, text)
+#define VARIABLE(group, name, fallback, text) PAGES_##group(name, fallback, text)
+#include "environment.def"
+#undef PAGES_TOOL
+#undef PAGES_TEST
+};
+static const pages_variable test_variables[] = {
+#define PAGES_TOOL(name, fallback, text)
+#define PAGES_TEST(name, fallback, text) { name, fallback, text },
+#define VARIABLE(group, name, fallback, text) PAGES_##group(name, fallback, text)
+#include "environment.def"
+#undef PAGES_TOOL
+#undef PAGES_TEST
+};
+static const pages_variable_group groups[] = {
+    { "The runtime", "`libnrt.so.1` reads these at `nrt_init`, in whatever program; `glia` runs on the same runtime. An empty value counts as\n"
+      "unset; a wrong one fails `nrt_init`. `glia` takes the size of a logical core from `--lnc`, else from these, and\n"
+      "the instance and threads from its own options.", runtime_variables, COUNT_OF(runtime_variables) },
+    { "glia and its libraries", "Read by `glia` and by whatever is linked with its libraries.", tool_variables, COUNT_OF(tool_variables) },
+    { "Scripts, tests and benchmarks", "Read by `scripts/`, `tests/` and `bench/`, not by `glia`.", test_variables, COUNT_OF(test_variables) },
+};
+
+const pages_variable_group *pages_variables(size_t *count)
 {
-    if (*text == '.' || *text == '\'') glia_put(out, "\\&");
-    for (const char *c = text; *c; c++) {
-        if (*c == '-' || *c == '\\') glia_put(out, "\\");
-        glia_put(out, *c == '\\' ? "e" : (const char[]){ *c, 0 });
+    *count = COUNT_OF(groups);
+    return groups;
+}
+
+void tool_page_environment(glia_strbuf *out)
+{
+    glia_put(out, "# Environment variables\n\nPrinted by `glia doc environment` from the rows in `src/rt/env.def` and `tools/environment.def`. Each option of a verb\n"
+                  "is a variable too: `--max-tokens` is `GLIA_MAX_TOKENS`; those are in [cli.md](cli.md).\n");
+    for (size_t g = 0; g < COUNT_OF(groups); g++) {
+        glia_putf(out, "\n## %s\n\n%s\n\n| variable | default | what it sets |\n|---|---|---|\n", groups[g].title, groups[g].text);
+        for (size_t k = 0; k < groups[g].count; k++) {
+            const pages_variable *v = &groups[g].variables[k];
+            glia_putf(out, "| `%s` | %s | ", v->name, v->fallback);
+            put_cell(out, v->text);
+            glia_put(out, " |\n");
+        }
     }
-}
-
-static void man_option(const tool_option *o, glia_strbuf *out)
-{
-    char shown[TOOL_NAME_SIZE];
-    tool_flag_shown(o, shown);
-    glia_put(out, ".TP\n.B ");
-    if (o->letter) glia_putf(out, "\\-%c, ", o->letter);
-    glia_put(out, "\\-\\-");
-    put_troff(out, shown);
-    glia_putf(out, " \\fI%s\\fR\n", tool_value_name(o->type));
-    put_troff(out, o->help);
-    if (*o->unit) glia_putf(out, " (%s)", o->unit);
-    if (o->type == TOOL_LIST) glia_put(out, " (may be repeated)");
-    if (o->fallback && o->type != TOOL_FLAG) {
-        glia_put(out, " [");
-        put_troff(out, o->fallback);
-        glia_put(out, "]");
-    }
-    glia_put(out, "\n");
-}
-
-static void man_exit(glia_strbuf *out, int exit, const char *text)
-{
-    glia_putf(out, ".TP\n.B %d\n", exit);
-    put_troff(out, text);
-    glia_put(out, "\n");
-}
-
-static void man_verb(const tool_command *c, glia_strbuf *out)
-{
-    glia_putf(out, ".SS glia %s [options] ", c->name);
-    put_troff(out, c->inputs);
-    glia_put(out, "\n");
-    put_troff(out, c->summary);
-    glia_put(out, "\n");
-    for (size_t k = 0; k < c->option_count; k++) man_option(&c->options[k], out);
-}
-
-void tool_page_man(glia_strbuf *out)
-{
-    glia_put(out, ".\\\" Printed by 'glia doc man' from the rows in tools/commands.def and tools/options/*.def.\n"
-                  ".TH GLIA 1 \"\" \"glia " GLIA_VERSION "\" \"User Commands\"\n.SH NAME\nglia \\- the Trainium platform in software\n"
-                  ".SH SYNOPSIS\n.B glia\n\\fIverb\\fR [\\fIoptions\\fR] [\\fIinput\\fR]\n"
-                  ".SH DESCRIPTION\nCompiles, executes, times and inspects programs of Trainium on any Linux machine, without a chip.\n"
-                  "Results go to stdout, all else to stderr; \\-\\-json prints one document whose schema names it.\n"
-                  "Each option is also a variable: \\-\\-max\\-tokens is GLIA_MAX_TOKENS. What stands in [] is the default.\n.SH VERBS\n");
-    for (size_t i = 0; i < tool_command_count(); i++) {
-        const tool_command c = tool_command_at(i);
-        man_verb(&c, out);
-    }
-    glia_put(out, ".SH EXIT STATUS\n");
-    each_exit(out, man_exit);
-}
-
-// ---- completion ----------------------------------------------------------------------------------------------------
-
-// The words that an input may be: "list" and "show" of "[list|show NAME]"; every verb where VERB stands; else none.
-static void put_words(const tool_command *c, glia_strbuf *out)
-{
-    if (strstr(c->inputs, "VERB"))
-        for (size_t i = 0; i < tool_command_count(); i++) glia_putf(out, "%s ", tool_command_at(i).name);
-    for (const char *at = c->inputs; *at && *at != ' ';) {
-        const size_t skip = strspn(at, "[|"), size = strcspn(at + skip, "|] ");
-        if (islower((unsigned char)at[skip])) glia_putf(out, "%.*s ", (int)size, at + skip);
-        if (skip + size == 0) break;
-        at += skip + size;
-        at += *at == ']';
-    }
-}
-
-static void bash_verb(const tool_command *c, glia_strbuf *out)
-{
-    glia_putf(out, "    %s)\n        words=\"", c->name);
-    put_words(c, out);
-    glia_put(out, "\"\n        flags=\"");
-    for (size_t k = 0; k < c->option_count; k++) {
-        char flag[TOOL_NAME_SIZE], shown[TOOL_NAME_SIZE];
-        tool_flag_name(&c->options[k], flag);
-        tool_flag_shown(&c->options[k], shown);
-        glia_putf(out, "--%s ", flag);
-        if (strcmp(flag, shown) != 0) glia_putf(out, "--no-%s ", flag);
-    }
-    glia_put(out, "\" ;;\n");
-}
-
-void tool_page_bash(glia_strbuf *out)
-{
-    glia_put(out, "# Completion of glia for bash, printed by 'glia completion bash'.\n_glia()\n{\n    local current=${COMP_WORDS[COMP_CWORD]} words= flags=\n"
-                  "    if ((COMP_CWORD == 1)); then\n        COMPREPLY=($(compgen -W \"");
-    for (size_t i = 0; i < tool_command_count(); i++) glia_putf(out, "%s ", tool_command_at(i).name);
-    glia_put(out, "--help --version\" -- \"$current\"))\n        return\n    fi\n    case ${COMP_WORDS[1]} in\n");
-    for (size_t i = 0; i < tool_command_count(); i++) {
-        const tool_command c = tool_command_at(i);
-        bash_verb(&c, out);
-    }
-    glia_put(out, "    esac\n    if [[ $current == -* ]]; then\n        COMPREPLY=($(compgen -W \"$flags\" -- \"$current\"))\n"
-                  "    elif ((COMP_CWORD == 2)); then\n        COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
-                  "    else\n        COMPREPLY=()\n    fi\n}\ncomplete -o default -F _glia glia\n");
 }

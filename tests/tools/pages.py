@@ -8,12 +8,17 @@ the completion script completes.
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = {"cli": "docs/reference/cli.md", "man": "man/glia.1", "instructions": "docs/reference/instructions.md",
-         "metrics": "docs/reference/metrics.md"}
+PAGES = {"cli": "docs/reference/cli.md", "environment": "docs/reference/environment.md", "man": "man/glia.1",
+         "instructions": "docs/reference/instructions.md", "metrics": "docs/reference/metrics.md"}
+
+
+# Where C, shell and Python read a variable of glia's.
+READ = re.compile(r'(?:getenv\("|\$\{|environ\.get\("|environ\[")((?:GLIA|NEURON)_\w+)')
 
 
 def main():
@@ -51,6 +56,23 @@ def main():
     if json.loads(run("version", "--json"))["schema"] != "glia.version/1" or run("version") != run("--version"):
         problems.append("version: schema, or --version differs")
 
+    page = (ROOT / PAGES["environment"]).read_text()
+    rows_of_runtime = re.findall(r'^ENV\(\w+, +"(\w+)"', (ROOT / "src/rt/env.def").read_text(), re.MULTILINE)
+    wanted = {name: "src/rt/env.def" for name in rows_of_runtime}
+    for folder, pattern in (("src", "*.c"), ("tools", "*.c"), ("scripts", "*"), ("tests", "*.py"), ("tests", "run"), ("bench", "*.py")):
+        for file in (ROOT / folder).rglob(pattern):
+            if file.is_file():
+                wanted |= {name: file for name in READ.findall(file.read_text(errors="replace"))}
+    if len(rows_of_runtime) < 10 or "GLIA_CPU" not in wanted or "GLIA_MODELS" not in wanted:
+        problems.append(f"variables that are read were not found: {sorted(wanted)}")
+    for name, file in wanted.items():
+        if f"`{name}`" not in page:
+            problems.append(f"{file} reads '{name}', of which {PAGES['environment']} says nothing; tools/environment.def needs a row")
+    man = (ROOT / PAGES["man"]).read_text()
+    for section in ("EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES"):
+        if f".SH {section}\n" not in man:
+            problems.append(f"{PAGES['man']} has no section {section}")
+
     script = run("completion", "bash")
     if json.loads(run("completion", "bash", "--json"))["text"] != script:
         problems.append("completion --json holds another text")
@@ -62,7 +84,9 @@ def main():
 
     for words, want in ((("glia", "ne"), ["neff"]), (("glia", "neff", ""), ["show", "disasm", "asm", "verify"]),
                         (("glia", "hw", "s"), ["show"]), (("glia", "help", "doct"), ["doctor"]),
-                        (("glia", "compile", "--auto-cast-"), ["--auto-cast-type"]), (("glia", "time", "--no-e"), ["--no-extrapolate"])):
+                        (("glia", "compile", "--auto-cast-"), ["--auto-cast-type"]), (("glia", "time", "--no-e"), ["--no-extrapolate"]),
+                        (("glia", "generate", "--instance", "trn2.3"), ["trn2.3xlarge"]), (("glia", "hw", "show", "trn1.3"), ["trn1.32xlarge"]),
+                        (("glia", "compile", "--target", "inf"), ["inf2"]), (("glia", "neff", "show", "x"), [])):
         if complete(*words) != want:
             problems.append(f"completion of {words} is {complete(*words)}, want {want}")
     if set(complete("glia", "")) != set(verbs) | {"--help", "--version"}:
