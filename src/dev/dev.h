@@ -4,7 +4,7 @@
 // Two modes over the same program give the same bytes in every live-out. *Exact* executes one instruction at a time on
 // byte images of SBUF and PSUM: the oracle, the debugger, NKI's eager mode. *Bound* linearises and binds a program once
 // (operands to pointers, operands packed once for the matmul kernels, DMA copies of weights elided, chains run
-// tile-hot) and is fast. Numerics are DESIGN §4's. dev never reads a clock.
+// tile-hot) and is fast. Numerics are docs/design.md's. dev never reads a clock.
 //
 // Threads: a machine executes one program at a time, on the caller and its pool; different machines are independent.
 #ifndef GLIA_DEV_DEV_H

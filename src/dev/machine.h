@@ -9,7 +9,7 @@
 
 #include "dev/dev.h"
 
-enum { DEV_PITCH_PAD = 64 };    // partitions a power of two apart would share cache sets [cpu-performance.md §3]
+enum { DEV_PITCH_PAD = 64 };    // partitions a power of two apart would share cache sets of the host
 
 // A resolved operand. Element (p, i0..in) is at base + p * pitch + sum(step[k] * i[k]); dims of one element are
 // dropped and adjacent dims that are contiguous are merged, so that plain tiles have rank 1 (or 0).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contention-free cost of an instruction, by the rule that its row of isa.def names. [isa.md §4, hardware.md §6.6]
+// The contention-free cost of an instruction, by the rule that its row of isa.def names. (docs/facts/isa.md)
 //
 // Engine costs are initiation intervals in cycles of the executing engine, a function of N, the elements of one
 // partition (never of how many partitions: the lanes run in lock-step). Every hardware number comes from hw_chip; the
@@ -154,7 +154,7 @@ static void cost_memset(const cost_in *in, isa_cost *out)
     stream(in, fast ? free_of(in, 0) / 2 : free_of(in, 0), out);
 }
 
-// tensor_copy and tensor_scalar: the fast modes of isa.md §4.3.
+// tensor_copy and tensor_scalar: the fast modes of docs/facts/isa.md.
 static double fast_mode(const cost_in *in)
 {
     const isa_operand *dst = at(in, 0), *src = at(in, 1);
@@ -178,7 +178,7 @@ static void cost_stream_fast(const cost_in *in, isa_cost *out)
     const bool slow = in->i->op == ISA_tensor_scalar && in->i->engine == ISA_POOL &&
                       (is_slow_on_pool(in->i->attr[0]) || is_slow_on_pool(in->i->attr[2]));
     if (slow)
-        pool(in, 4 * n, out); // [isa.md §4.1: four times ACT's cost]
+        pool(in, 4 * n, out); // docs/facts/isa.md: four times ACT's cost
     else
         stream(in, n / fast_mode(in), out);
 }
@@ -245,7 +245,7 @@ static void cost_partition_reduce(const cost_in *in, isa_cost *out)
     pool(in, free_of(in, 1) * ceil(at(in, 1)->partitions / each), out);
 }
 
-// One group of instructions for each 512 elements [isa.md §4.1]; a group's cost is not published, so each is taken to
+// One group of instructions for each 512 elements (docs/facts/isa.md); a group's cost is not published, so each is taken to
 // begin like an instruction.
 static void cost_gather(const cost_in *in, isa_cost *out)
 {

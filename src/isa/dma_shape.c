@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptors of a transfer [isa.md §4.5, §17.2; hardware.md §6.7]: a transfer is a list of contiguous pieces; each
+// Descriptors of a transfer (docs/facts/dma.md): a transfer is a list of contiguous pieces; each
 // side has its own run length and the shorter one decides. An SBUF side spreads over the engines by partition, eight
 // to an engine; a transfer within HBM spreads over as many engines as it has pieces.
 #include "isa/dma_shape.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of DMA, of the collective stream and of register access. [isa.md §12, §14; hardware.md §6.7]
+// Rules of DMA, of the collective stream and of register access. (docs/facts/dma.md)
 #include "isa/judge.h"
 
 static bool is_dma(const isa_judge *j)

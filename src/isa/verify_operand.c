@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules on single operands: where they may start, how far they reach, which types engines compute on. [isa.md §1.2,
-// §17; hardware.md §5] A dynamic address is judged when it is used, by dev; here its static part would prove nothing.
+// Rules on single operands: where they may start, how far they reach, which types engines compute on. (docs/facts/core.md,
+// docs/facts/isa.md) A dynamic address is judged when it is used, by dev; here its static part would prove nothing.
 #include "isa/judge.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the operands of one instruction relate: the shape column of formats.def, and PE's shapes. [isa.md §8, §23;
-// hardware.md §6.2]
+// How the operands of one instruction relate: the shape column of formats.def, and PE's shapes. (docs/facts/isa.md,
+// docs/facts/pe.md)
 #include "isa/judge.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of ACT, DVE and POOL: which operations, on which types, with which extra operands. [isa.md §6, §9-§11]
+// Rules of ACT, DVE and POOL: which operations, on which types, with which extra operands. (docs/facts/isa.md)
 #include "isa/judge.h"
 
 static const char *name_of(const isa_judge *j, int slot)

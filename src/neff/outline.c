@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // info.json says what the file is, kelf-a.json names the nodes of the graph, sgNN/def.json the variables and queues of
-// a core, in the words of the public outline [runtime.md §4]. Deterministic: in tensor order, no time, no host.
+// a core, in the words of the public outline (docs/facts/runtime.md). Deterministic: in tensor order, no time, no host.
 #include "neff/outline.h"
 #include "base/json.h"
 

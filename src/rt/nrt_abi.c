@@ -28,7 +28,7 @@ const char *nrt_get_status_as_str(NRT_STATUS status)
     return "UNKNOWN";
 }
 
-// The libnrt whose interface the headers follow [runtime.md §0].
+// The libnrt whose interface the headers follow [runtime:abi].
 enum { RT_MAJOR = 2, RT_MINOR = 34, RT_PATCH = 10, RT_MAINTENANCE = 0 };
 
 NRT_STATUS nrt_get_version(nrt_version_t *ver, size_t size)

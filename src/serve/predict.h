@@ -8,7 +8,7 @@
 // that a token really sees) by the published peak of the dtype; MBU divides the bytes that the program moves between
 // HBM and chip by the published bandwidth; both over the whole time, launch and read-back included, in 0..1.
 //
-// Cost: one replica on each logical core, batch 1, output tokens at TPOT (planning.md §9).
+// Cost: one replica on each logical core, batch 1, output tokens at TPOT (docs/using.md, "Prices").
 #ifndef GLIA_SERVE_PREDICT_H
 #define GLIA_SERVE_PREDICT_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When it happens: the timing model over the same tile program that dev executes. Never reads a tensor.
 //
-// Event-driven over engines, DMA queues and engines, HBM, PSUM banks and ports; DESIGN §7. Deterministic: the same
+// Event-driven over engines, DMA queues and engines, HBM, PSUM banks and ports; docs/design.md, "Execution and time". Deterministic: the same
 // program, hardware and options give the same picosecond.
 #ifndef GLIA_SIM_SIM_H
 #define GLIA_SIM_SIM_H
@@ -29,7 +29,7 @@ typedef struct sim_assumption { const char *key, *text; double share; } sim_assu
 
 typedef struct sim_critical { uint32_t core; const char *lane; const char *insn; const char *origin; sim_time span; } sim_critical;
 
-// Metric names are the vendor profiler's [tools.md §6]; fields.def-driven in sim/metrics.def.
+// Metric names are the vendor profiler's (docs/reference/metrics.md); fields.def-driven in sim/metrics.def.
 typedef struct sim_result sim_result;
 GLIA_MUST_USE glia_status sim_run(const isa_program *p, const hw_chip *chip, const sim_options *options, sim_result **out);
 void sim_result_destroy(sim_result *r);     // NULL is fine

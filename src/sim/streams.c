@@ -36,7 +36,7 @@ static void number_semaphores(sim_core *c)
     }
 }
 
-// Two engines that share a port take it in program order, as the compiler makes them on generation 2 [isa.md §1.1]. The
+// Two engines that share a port take it in program order, as the compiler makes them on generation 2 (docs/facts/core.md). The
 // order is kept with semaphores of sim's own, one for each engine and port: how many of the engine's uses are over.
 // Arrival order would be closer to an arbiter's, but then a program can end earlier because something takes longer.
 static void number_ports(sim_core *c)

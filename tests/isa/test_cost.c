@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Costs against the published formulas, worked out by hand for each case [isa.md §4, hardware.md §6.6].
+// Costs against the published formulas, worked out by hand for each case (docs/facts/isa.md).
 #include "harness/harness.h"
 #include "isa/build.h"
 #include "isa/cost.h"

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The pages point at what exists: links between pages, paths in backticks, and file names in backticks.
+"""The pages point at what exists: links between pages, paths in backticks, and file names in backticks; what code cites.
 
 A path (`src/isa/isa.h`, `src/isa/hazards*`) is looked up from the root, or beside the page; a bare name (`sync.c`) must be
-the end of some path of the tree. A page that names a file that has moved sends its reader nowhere.
+the end of some path of the tree. A page that names a file that has moved sends its reader nowhere. Sections that are cited
+by number must be numbered headings of a page in docs/.
 """
 import fnmatch
 import posixpath
@@ -16,7 +17,11 @@ LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 GENERATED = ("build/",)
 # Names of other projects' files that pages cite.
 FOREIGN = re.compile(r"docs/facts/|src/[^/]*/hlo/")
-RULES = ["page-link", "page-path"]
+# A section of a page by its number ("pe.md §3"), and a page of docs/ that code names.
+SECTION = re.compile(r"([\w-]+\.md|DESIGN|STYLE),? +§ *(\d[\d.]*)")
+NAMED = re.compile(r"\bdocs/[\w/-]+\.md\b")
+CITING = (".c", ".h", ".def", ".md", ".py", ".txt", ".cmake", ".sh")
+RULES = ["page-link", "page-path", "page-section", "page-named"]
 
 
 def exists(paths, folders, page, target):
@@ -30,9 +35,29 @@ def exists(paths, folders, page, target):
     return False
 
 
+def has_section(tree, page, number):
+    heading = re.compile(rf"^#+ +§? *{re.escape(number.rstrip('.'))}[. ]", re.MULTILINE)
+    return any(heading.search(tree.text(path)) for path in tree.select(under=("docs/",)) if posixpath.basename(path) == page)
+
+
+def check_citations(tree, paths):
+    for name in tree.select(suffixes=CITING):
+        if name.startswith("tests/lint/"):
+            continue
+        for number, line in enumerate(tree.text(name).splitlines(), 1):
+            for page, section in SECTION.findall(line):
+                if not has_section(tree, page, section):
+                    tree.report(name, number, "page-section", f"no page of docs/ is '{page}' with a section {section}",
+                                "cite [sheet:key], or a page of docs/ by its path")
+            for page in NAMED.findall(line):
+                if page not in paths:
+                    tree.report(name, number, "page-named", f"'{page}' is not there", "correct the name")
+
+
 def check(tree):
     paths = set(tree.paths())
     folders = {f for path in paths for f in _parents(path)}
+    check_citations(tree, paths)
     for page in tree.select(suffixes=(".md",)):
         if FOREIGN.match(page):
             continue

@@ -44,6 +44,8 @@ BAD = [
     ("source", "scripts/a.txt", "from py" + "pi.org\n", "word", 1),
     ("pages", "docs/a.md", "\nread `src/num/none.c`\n", "page-path", 2),
     ("pages", "docs/a.md", "read [that](none.md)\n", "page-link", 1),
+    ("pages", "src/num/a.c", "\n// see isa.md §23\n", "page-section", 2),
+    ("pages", "src/num/a.c", "// as docs/none.md says\n", "page-named", 1),
     ("headers", "src/num/a.h", C + "#pragma once\nsize_t f(void);\n", "header-alone", 3),
     ("headers", "include/glia/a.h", C + "#pragma once\nint new(int class);\n", "header-c++", 3),
 ]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The binary interface of libnrt.so.1: every public function is there under its version, answers or refuses by name;
-// enumerators and struct layouts are those of the fact sheet (runtime.md §1, §2, appendix A); headers compile alone, as
+// enumerators and struct layouts are those of the public headers (docs/facts/runtime.md); headers compile alone, as
 // C11 and as C++. This program links no nrt function: it opens the library as a client's loader would.
 #include <dlfcn.h>
 #include <unistd.h>
@@ -138,7 +138,7 @@ TEST(abi, enumerators)
         if (rows[k].got != rows[k].want) FAIL_TEST("row %zu: got %d, want %d", k, rows[k].got, rows[k].want);
 }
 
-// Natural layout of the members of runtime.md §2 on a 64-bit host.
+// Natural layout of the members of the public headers on a 64-bit host.
 TEST(abi, struct_layouts)
 {
     static const struct { const char *what; size_t got, want; } rows[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One, two or three instructions whose time can be worked out by hand. Cycles are those of isa.md §4; ps are
+// One, two or three instructions whose time can be worked out by hand. Cycles are those of docs/facts/isa.md; ps are
 // ceil(cycles / clock).
 #include "harness/harness.h"
 

@@ -156,7 +156,7 @@ static int shape_of(const isa_operand *o, const dev_ap *a, uint32_t *count, int6
     return rank;
 }
 
-// 2-D [1,0]; 3-D [2,1,0]; 4-D [3,1,2,0] [isa.md §12]: the first and the last dim change places.
+// 2-D [1,0]; 3-D [2,1,0]; 4-D [3,1,2,0] [isa:dma_transpose]: the first and the last dim change places.
 glia_status dev_exec_dma_transpose(dev_exec *x)
 {
     const dev_ap *dst = &x->ap[0], *src = &x->ap[1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor engine: matmul and transpose, in the order of DESIGN §4.
+// The tensor engine: matmul and transpose, in the order of docs/design.md, "Numerics".
 //
 // Each output element is one chain of fused multiply-adds that starts from PSUM (from +0 when not accumulating). fp32
 // and tf32 go in ascending K with gradual underflow. Types of 16 bits and fewer go in ascending pairs of K that restart

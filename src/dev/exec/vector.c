@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise instructions of the vector engines. Three ways to compute, chosen by operator and types [isa.md §2]:
+// Elementwise instructions of the vector engines. Three ways to compute, chosen by operator and types (docs/facts/numerics.md):
 // arithmetic in fp32 with a cast on the way in and out; bitvec on raw bits; and on POOL, when all operands are 32-bit
 // integers, exact integers that wrap.
 #include "dev/alu.h"

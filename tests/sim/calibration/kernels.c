@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels, with the loop orders, instruction counts and traffic that benchmarks.md B3, B7, B11 and isa.md §20
+// The kernels, with the loop orders, instruction counts and traffic that docs/facts/bench.md and docs/facts/isa.md
 // publish. What is not published is decided by two rules for all of them:
 //   - a tile that is loaded, used and forgotten rotates over STREAM buffers;
 //   - tiles that a loop keeps (a block of an operand) are held twice if two sets fit into SBUF, once otherwise; a tile
