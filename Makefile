@@ -3,7 +3,9 @@
 # build with CMake and Ninja; all else is in scripts/ and CMakeLists.txt.
 PRESET ?= release
 
-.PHONY: all build demo test bench clean bootstrap
+PREFIX ?= /usr/local
+
+.PHONY: all build demo test bench install clean bootstrap
 .DEFAULT_GOAL := build
 
 bootstrap:
@@ -14,7 +16,7 @@ build: bootstrap
 
 # The main job on a real checkpoint, which is fetched from the Python registry (its licence terms apply).
 demo: bootstrap
-	@scripts/build release glia tiny_model
+	@scripts/build release glia tiny_model example_rounding nrt_client
 	@scripts/demo
 
 # Every test program, script test and lint; ends in `N passed, N failed, N skipped`.
@@ -24,6 +26,10 @@ test: build
 # Ratios against other libraries, measured side by side: minutes.
 bench: build
 	@bench/run
+
+# glia, libnrt.so, headers, manual page and completion under PREFIX (and DESTDIR, when packages are made).
+install: build
+	@cmake --install build/$(PRESET) --prefix "$(PREFIX)"
 
 # Keeps what was downloaded (build/models, build/venv); `rm -rf build` removes that too.
 clean:

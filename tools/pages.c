@@ -113,10 +113,6 @@ void tool_page_cli(glia_strbuf *out)
 
 // ---- the variables -------------------------------------------------------------------------------------------------
 
-static const pages_variable runtime_variables[] = {
-#define ENV(symbol, name, fallback, text) { name, fallback, text },
-#include "rt/env.def"
-};
 static const pages_variable tool_variables[] = {
 #define PAGES_TOOL(name, fallback, text) { name, fallback, text },
 #define PAGES_TEST(name, fallback, text)
@@ -133,12 +129,27 @@ static const pages_variable test_variables[] = {
 #undef PAGES_TOOL
 #undef PAGES_TEST
 };
+static const pages_variable *runtime_variable(size_t index)
+{
+    return glia_rt_variable_at((uint32_t)index);
+}
+
+static const pages_variable *tool_variable(size_t index)
+{
+    return index < COUNT_OF(tool_variables) ? &tool_variables[index] : NULL;
+}
+
+static const pages_variable *test_variable(size_t index)
+{
+    return index < COUNT_OF(test_variables) ? &test_variables[index] : NULL;
+}
+
 static const pages_variable_group groups[] = {
     { "The runtime", "`libnrt.so.1` reads these at `nrt_init`, in whatever program; `glia` runs on the same runtime. An empty value counts as\n"
       "unset; a wrong one fails `nrt_init`. `glia` takes the size of a logical core from `--lnc`, else from these, and\n"
-      "the instance and threads from its own options.", runtime_variables, COUNT_OF(runtime_variables) },
-    { "glia and its libraries", "Read by `glia` and by whatever is linked with its libraries.", tool_variables, COUNT_OF(tool_variables) },
-    { "Scripts, tests and benchmarks", "Read by `scripts/`, `tests/` and `bench/`, not by `glia`.", test_variables, COUNT_OF(test_variables) },
+      "the instance and threads from its own options.", runtime_variable },
+    { "glia and its libraries", "Read by `glia` and by whatever is linked with its libraries.", tool_variable },
+    { "Scripts, tests and benchmarks", "Read by `scripts/`, `tests/` and `bench/`, not by `glia`.", test_variable },
 };
 
 const pages_variable_group *pages_variables(size_t *count)
@@ -153,8 +164,8 @@ void tool_page_environment(glia_strbuf *out)
                   "is a variable too: `--max-tokens` is `GLIA_MAX_TOKENS`; those are in [cli.md](cli.md).\n");
     for (size_t g = 0; g < COUNT_OF(groups); g++) {
         glia_putf(out, "\n## %s\n\n%s\n\n| variable | default | what it sets |\n|---|---|---|\n", groups[g].title, groups[g].text);
-        for (size_t k = 0; k < groups[g].count; k++) {
-            const pages_variable *v = &groups[g].variables[k];
+        const pages_variable *v;
+        for (size_t k = 0; (v = groups[g].at(k)); k++) {
             glia_putf(out, "| `%s` | %s | ", v->name, v->fallback);
             put_cell(out, v->text);
             glia_put(out, " |\n");

@@ -69,7 +69,8 @@ static void man_environment(glia_strbuf *out)
     glia_put(out, ".SH ENVIRONMENT\n");
     for (size_t g = 0; g < count; g++) {
         glia_putf(out, ".SS %s\n", groups[g].title);
-        for (size_t k = 0; k < groups[g].count; k++) man_variable(&groups[g].variables[k], out);
+        const pages_variable *v;
+        for (size_t k = 0; (v = groups[g].at(k)); k++) man_variable(v, out);
     }
 }
 

@@ -34,6 +34,9 @@ GLIA_API NRT_STATUS glia_rt_set_log_level(const char *level);
 // The instance that is simulated, "trn2.3xlarge"; NULL while the runtime is not open. Static text.
 GLIA_API const char *glia_rt_instance(void);
 
+// The environment variables that the runtime reads, in the order in which it judges them; NULL past the last.
+typedef struct glia_rt_variable { const char *name, *fallback, *text; } glia_rt_variable;
+GLIA_API const glia_rt_variable *glia_rt_variable_at(uint32_t index);
 GLIA_API void glia_rt_free(void *text);         // NULL is fine
 
 // ---- time ----------------------------------------------------------------------------------------------------------

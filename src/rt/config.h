@@ -5,6 +5,7 @@
 #define GLIA_RT_CONFIG_H
 
 #include "dev/dev.h"
+#include "glia/rt.h"
 #include "hw/hw.h"
 #include "rt/log.h"
 
@@ -22,7 +23,7 @@ typedef struct rt_config {
 
 GLIA_MUST_USE glia_status rt_config_read(rt_config *out);
 
-typedef struct rt_env_row { const char *name, *fallback, *text; } rt_env_row;
+typedef glia_rt_variable rt_env_row;
 uint32_t rt_env_count(void);
 const rt_env_row *rt_env_at(uint32_t index);
 

@@ -257,3 +257,8 @@ uint64_t glia_rt_counter(const char *name)
     rt_process_leave();
     return value;
 }
+
+const glia_rt_variable *glia_rt_variable_at(uint32_t index)
+{
+    return rt_env_at(index);
+}

@@ -19,6 +19,7 @@ import tempfile
 
 FENCE = re.compile(r"^```(\w*)([^\n`]*)\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 ELSEWHERE = {
+    'export PATH="$PWD/build/release/bin:$PATH"': "every block that is run",
     "make demo": ".ci/run, step demo",
     "make test": ".ci/run, step test-release",
     "make": "the same target as make build, which every step of .ci/run uses through scripts/build",

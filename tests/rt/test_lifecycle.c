@@ -353,3 +353,16 @@ TEST(lifecycle, a_forked_child_is_told_so_and_the_parent_goes_on)
     expect_floats(y, 128 * 64, 3, 0);
     session_end();
 }
+
+// The table that pages are printed from is the one that nrt_init judges by.
+TEST(lifecycle, variables_are_listed)
+{
+    uint32_t count = 0;
+    bool lnc = false;
+    for (const glia_rt_variable *v; (v = glia_rt_variable_at(count)); count++) {
+        EXPECT(*v->name && *v->fallback && *v->text);
+        lnc |= !strcmp(v->name, "NEURON_LOGICAL_NC_CONFIG");
+    }
+    EXPECT(lnc && count >= 11);
+    EXPECT(!glia_rt_variable_at(count) && !glia_rt_variable_at(UINT32_MAX));
+}

@@ -12,6 +12,7 @@ import json
 import math
 import os
 import pathlib
+import pty
 import re
 import struct
 import subprocess
@@ -71,6 +72,40 @@ def load_npy(path):
     raw = path.read_bytes()
     (size,) = struct.unpack("<H", raw[8:10])
     return array.array("f", raw[10 + size:])
+
+
+def neff_of_defaults(layer, folder):
+    glia("compile", layer, "-o", folder / "defaults.neff", "--no-cache")
+    return (folder / "defaults.neff").read_bytes()
+
+
+def on_terminal(*args):
+    """What a terminal sees on stderr."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        os.execv(GLIA, ["glia", *map(str, args)])
+    seen = b""
+    while True:
+        try:
+            piece = os.read(fd, 4096)
+        except OSError:
+            break
+        seen += piece
+        if not piece:
+            break
+    check(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, f"glia {args} on a terminal fails: {seen[-300:]}")
+    return seen
+
+
+def progress(folder):
+    """A step of seconds that cannot say how far it is shows a line with the seconds, on a terminal only, and takes it away."""
+    long = ("time", "--config", DATA / "llama-3-8b.json", "--phase", "prefill", "--tokens", "512", "--no-cache")
+    seen = on_terminal(*long)
+    check(b"compiling, " in seen and seen.endswith(b"\r\x1b[K"), f"progress on a terminal: {seen[-200:]}")
+    check(on_terminal(*long, "-q") == b"", "--quiet shows progress")
+    check(glia(*long).stderr == "", "progress where there is no terminal")
 
 
 def main(folder):
@@ -246,10 +281,66 @@ def main(folder):
     refuses(2, ["'w'", "--random"], "run", neff, "--input", folder / "a.npy")
     refuses(3, ["f32[256,512]", "f32[128,256]", "'w'"], "run", neff, "--input", folder / "a.npy", "--input", folder / "a.npy")
     refuses(3, ["trn1", "trn2"], "run", neff, "--random", "1", "--instance", "trn1.2xlarge")
-    refuses(6, ["132.045GB", "16.000GB", "Tensors", "hint:", "trn1.32xlarge"], "time", "--config", DATA / "llama-3-70b.json", "--instance", "trn1.2xlarge")
+    refuses(6, ["132.045GB", "16.000GB", "Tensors", "hint:", "as much as 9 cores"], "time", "--config", DATA / "llama-3-70b.json", "--instance", "trn1.2xlarge")
     refuses(4, ["'--batch' is 4"], "time", "--config", DATA / "llama-3-8b.json", "--batch", "4")
     refuses(5, ["'no_such_field'"], "time", neff, "--set", "no_such_field=1")
     refuses(5, ["/proc/no/layer.neff"], "compile", layer, "-o", "/proc/no/layer.neff")
+    # One mapping for files, in every verb: what is missing is 5, a full disk 6; and before the work is begun.
+    refuses(6, ["/dev/full", "No space left"], "compile", layer, "-o", "/dev/full")
+    refuses(6, ["/dev/full", "No space left"], "neff", "disasm", neff, "-o", "/dev/full")
+    refuses(5, ["/nodir/x.json"], "time", neff, "--trace", "/nodir/x.json")
+    refuses(5, ["/nodir/x.s"], "neff", "disasm", neff, "-o", "/nodir/x.s")
+    with open("/dev/full", "w") as full:
+        for words in (("time", neff), ("hw",), ("neff", "disasm", neff)):
+            done = subprocess.run([GLIA, *map(str, words)], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+            check(done.returncode == 6 and "'stdout' cannot be written: No space left" in done.stderr, f"glia {words} >/dev/full: {done}")
+
+    # A compiled program is what it is: a flag or variable that asks for another is refused with both values.
+    refuses(3, ["compiled for LNC 2", "'--lnc' is 1"], "time", neff, "--lnc", "1")
+    refuses(3, ["compiled for LNC 2", "'--lnc' is 1"], "run", neff, "--random", "1", "--lnc", "1")
+    refuses(3, ["compiled already", "--auto-cast all"], "time", neff, "--auto-cast", "all")
+    refuses(3, ["compiled for trn2, not for trn1"], "run", neff, "--random", "1", "--target", "trn1")
+    lnc1 = {"NEURON_LOGICAL_NC_CONFIG": "1"}
+    done = glia("run", neff, "--random", "1", code=3, env=lnc1)
+    check("compiled for LNC 2; NEURON_LOGICAL_NC_CONFIG is 1" in done.stderr, f"run under NEURON_LOGICAL_NC_CONFIG=1: {done.stderr}")
+    check(json.loads(glia("compile", layer, "-o", folder / "l1.neff", "--json", env=lnc1).stdout)["lnc"] == 1, "compile: NEURON_LOGICAL_NC_CONFIG is not heard")
+    check(json.loads(glia("run", folder / "l1.neff", "--random", "1", "--json", env=lnc1).stdout)["time"] > 0, "run: LNC 1 under LNC 1")
+    refuses(2, ["is an instance", "--target trn2"], "compile", layer, "-o", neff, "--target", "trn2.3xlarge")
+
+    # What a file is, told to whoever gives it to the wrong verb.
+    gguf, weights, words = folder / "m.gguf", folder / "w.safetensors", folder / "notes.txt"
+    gguf.write_bytes(b"GGUF\x03\0\0\0" + bytes(32))
+    weights.write_bytes(struct.pack("<Q", 2) + b"{}")
+    words.write_text("a shopping list\n")
+    for verb in (("neff", "show"), ("compile", "-o", folder / "o.neff"), ("run",)):
+        refuses(4, ["m.gguf' is a GGUF model", "generate --model"], *verb, gguf)
+        refuses(4, ["w.safetensors' is safetensors weights"], *verb, weights)
+    refuses(4, ["w.safetensors' is safetensors weights"], "time", weights)
+    refuses(4, ["notes.txt' is text", "a NEFF or its assembly text"], "neff", "show", words)
+    refuses(4, ["layer.hlo.txt' is HLO text", "'glia compile'"], "neff", "show", layer)
+    refuses(4, ["layer.neff' is a program", "HLO text"], "compile", neff, "-o", folder / "o.neff")
+
+    # A name that is far from all of them is not guessed at; a near one is.
+    for args in (("foo",), ("neff", "foo", neff), ("doc", "foo"), ("hw", "show", "foo"), ("time", neff, "--set", "foo=1"), ("time", neff, "--foo")):
+        done = glia(*args, code=5 if args[0] in ("hw", "time") and args[-1] != "--foo" else 2)
+        check("nearest" not in done.stderr and "hint" in done.stderr, f"glia {args}: {done.stderr}")
+
+    check(glia("time", neff, "-q").stdout.count("\n") == 1, "time -q: not one line")
+    check(glia("run", neff, "--random=1", f"-o{folder / 'glued'}").returncode == 0 and (folder / "glued/output.0.npy").exists(), "-oDIR: not as -o DIR")
+
+    # A cache that cannot be written: one note, and on without it. Nobody's home is made.
+    (folder / "file").write_text("")
+    done = glia("compile", layer, "-o", folder / "u.neff", env={"NEURON_COMPILE_CACHE_URL": str(folder / "file" / "cache")})
+    check(done.stderr.count("compiled programs are not kept") == 1 and "--no-cache" in done.stderr, f"unwritable cache: {done.stderr}")
+    check((folder / "u.neff").read_bytes() == neff_of_defaults(layer, folder), "unwritable cache: another program")
+    home = folder / "nobody"
+    for verb in (("doctor",), ("compile", layer, "-o", folder / "h.neff")):
+        glia(*verb, env={"HOME": str(home), "XDG_CACHE_HOME": ""})
+        check(not home.exists(), f"glia {verb[0]} made HOME")
+    cache = folder / "none" / "cache"
+    found = json.loads(glia("doctor", "--json", env={"NEURON_COMPILE_CACHE_URL": str(cache)}).stdout)
+    check(not cache.exists() and any("can be made" in c["text"] for c in found["checks"]), "doctor: made the cache, or does not say that it can be")
+    progress(folder)
     refuses(5, ["nothing.gguf"], "generate", "--model", folder / "nothing.gguf", "--prompt", "a")
 
 
