@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/harness.h"
 
+#include <errno.h>
 #include <dirent.h>
 #include <ftw.h>
 #include <fcntl.h>
@@ -220,5 +221,37 @@ TEST(file, one_that_is_cut_short_while_in_use_ends_in_a_sentence_or_does_no_harm
     make_dir();
     EXPECT_EQ_INT(code_when_cut(1), 0);  // read as it was
     EXPECT_EQ_INT(code_when_cut(20), 3); // mapped
+}
+
+TEST(file, each_reason_of_the_system_has_one_code)
+{
+    static const struct {
+        int error;
+        glia_code code;
+    } rows[] = {
+        {ENOENT, GLIA_CODE_NOT_FOUND}, {ENOTDIR, GLIA_CODE_NOT_FOUND}, {ENOSPC, GLIA_CODE_EXHAUSTED}, {EDQUOT, GLIA_CODE_EXHAUSTED},
+        {EFBIG, GLIA_CODE_EXHAUSTED},  {ENOMEM, GLIA_CODE_EXHAUSTED},  {EACCES, GLIA_CODE_IO},        {EROFS, GLIA_CODE_IO},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO_STATUS s = glia_file_failure("written", "x", rows[i].error);
+        EXPECT_EQ_INT(glia_status_code(s), rows[i].code);
+    }
+    EXPECT_FAILS(glia_file_write_atomic("/dev/full", span_of("x")), EXHAUSTED, "'/dev/full' cannot be written: No space left on device");
+}
+
+TEST(file, whether_a_path_can_be_written_is_known_before)
+{
+    make_dir();
+    EXPECT_OK(glia_file_check_writable(in_dir("new")));
+    EXPECT(!glia_file_exists(in_dir("new")));
+    EXPECT_OK(glia_file_write_atomic(in_dir("old"), span_of("x")));
+    EXPECT_OK(glia_file_check_writable(in_dir("old")));
+    EXPECT_OK(glia_file_check_writable("/dev/null"));
+    EXPECT_OK(glia_file_check_writable("a-name-without-a-folder"));
+    EXPECT_FAILS(glia_file_check_writable(in_dir("none/new")), NOT_FOUND, "none/new' cannot be written: No such file");
+    EXPECT_FAILS(glia_file_check_writable(in_dir("old/new")), NOT_FOUND, "Not a directory");
+    EXPECT_FAILS(glia_file_check_writable(dir), IO, "is a directory, want the path of a file");
+    EXPECT_FAILS(glia_file_check_writable(""), USAGE, "empty");
+    EXPECT(glia_is_dir(dir) && !glia_is_dir(in_dir("old")) && !glia_is_dir(in_dir("none")));
     remove_dir();
 }
