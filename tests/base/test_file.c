@@ -221,6 +221,7 @@ TEST(file, one_that_is_cut_short_while_in_use_ends_in_a_sentence_or_does_no_harm
     make_dir();
     EXPECT_EQ_INT(code_when_cut(1), 0);  // read as it was
     EXPECT_EQ_INT(code_when_cut(20), 3); // mapped
+    remove_dir();
 }
 
 TEST(file, each_reason_of_the_system_has_one_code)
