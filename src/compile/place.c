@@ -183,10 +183,11 @@ static glia_status make_room(placer *p, tile_id t, const tile_insn *insn, uint32
                 farthest = n;
             }
         }
+        const isa_origin *from = &p->m->program->origins.items[insn->origin];
         ENSURE(victim, EXHAUSTED,
-               "'%s': one instruction (%s) needs %u bytes of each partition beside %u live tiles, SBUF has %lld\n"
+               "'%s' (%s): function '%s': one instruction (%s) needs %u bytes of each partition beside %u live tiles, SBUF has %lld\n"
                "hint: reduce the size of the last dimension, or of the batch",
-               p->f->name, isa_row_get((isa_op)insn->op)->name, p->f->tiles.items[t].bytes, p->sbuf.count, (long long)p->limit);
+               from->op, from->where, p->f->name, isa_row_get((isa_op)insn->op)->name, p->f->tiles.items[t].bytes, p->sbuf.count, (long long)p->limit);
         emit_spill(p, victim);
     }
     return GLIA_OK;

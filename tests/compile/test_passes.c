@@ -50,6 +50,9 @@ TEST(passes, rows_longer_than_sbuf_are_an_error_with_both_sizes)
     const check_options o = { .target = "trn2", .lnc = 1 };
     EXPECT_FAILS(check_compile("HloModule m\nENTRY e { a = f32[2,60000] parameter(0)\n ROOT r = f32[2,60000] tanh(a) }", &o, &p), UNSUPPORTED,
                  "rows of 60000 elements, 240000 bytes; a partition of SBUF has 212984");
+    // Each row fits, but not two of them: the message comes from the placement, with the place in the HLO all the same.
+    EXPECT_FAILS(check_compile("HloModule m\nENTRY e { a = f32[3,40000] parameter(0)\n ROOT r = f32[3,40000] exponential(a) }", &o, &p), EXHAUSTED,
+                 "'%r' (test.hlo.txt:3): function 'e': one instruction (activation) needs 160000 bytes");
 }
 
 static const char *const layer =

@@ -116,3 +116,19 @@ TEST(values, gathers_move_indexes_into_the_table)
               " rc = f32[3,8] gather(t, h), offset_dims={1}" GATHER "index_vector_dim=1\n"
               " ROOT r = (f32[7,8], f32[3,8], f32[3,8]) tuple(ra, rb, rc) }", (check_options){ 0 });
 }
+
+// ---- masks ---------------------------------------------------------------------------------------------------------
+
+// Two counters of one row each make a square: rows of it, not one row of all its elements.
+TEST(values, masks_of_two_counters)
+{
+    static const int sizes[] = { 100, 300, 513 };
+    for (size_t k = 0; k < COUNT_OF(sizes); k++) {
+        char text[1024];
+        const int t = sizes[k];
+        snprintf(text, sizeof text, "HloModule m\nENTRY e { x = f32[%d,%d] parameter(0)\n n = s32[%d] iota(), iota_dimension=0\n i = s32[%d,%d] broadcast(n), dimensions={0}\n"
+                 " j = s32[%d,%d] broadcast(n), dimensions={1}\n p = pred[%d,%d] compare(i, j), direction=GE\n z = f32[] constant(0)\n zb = f32[%d,%d] broadcast(z), dimensions={}\n"
+                 " ROOT r = f32[%d,%d] select(p, x, zb) }", t, t, t, t, t, t, t, t, t, t, t, t, t);
+        check_hlo(text, (check_options){ .target = k == 0 ? NULL : "trn2", .lnc = k == 0 ? 0 : 2 });
+    }
+}

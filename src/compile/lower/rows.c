@@ -85,6 +85,17 @@ static const ir_inst *operand_of(const lower *l, const ir_inst *i, int k)
     return i->op == IR_REDUCE && l->skip[x->id] && x->op == IR_MULTIPLY ? x->operands[0] : x;
 }
 
+// One row that is shown again and again, as a mask is made of two counters: past this many elements it is better read
+// anew for each row than computed on one lane.
+enum { ONE_ROW_MAX = 8192 };
+
+static bool repeats(const value *v)
+{
+    for (int d = 0; d < v->rank; d++)
+        if (v->dims[d] > 1 && v->rs[d] == 0 && v->cs[d] == 0) return true;
+    return false;
+}
+
 // The row structure of op `i`: that of its first operand that is in rows, else one row for each index of all dims but
 // the last.
 static row_plan plan_rows(lower *l, const ir_inst *i)
@@ -94,6 +105,7 @@ static row_plan plan_rows(lower *l, const ir_inst *i)
         const value *v = lower_value(l, operand_of(l, i, k));
         const int rank = value_row_rank(v);
         if (rank < 0 || (v->rank == 0 && i->shape.rank > 0)) continue;      // a scalar says nothing of the others' rows
+        if (rank == 0 && repeats(v) && ir_shape_elements(&i->shape) > ONE_ROW_MAX) continue;
         return (row_plan){ rank, v->store->blocks, v->store->block_rows };
     }
     const ir_shape *shape = i->op == IR_REDUCE ? &i->operands[0]->shape : &i->shape;
