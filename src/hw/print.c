@@ -29,9 +29,14 @@ static void put_core_line(glia_strbuf *out, const hw_chip *chip, int lnc)
 
     if (status) return; // not reached: the caller asks for legal sizes only
     glia_putf(out,
-              "  LNC %d%-21s %d core(s), %.4g GiB HBM at %.4g GB/s, %d DMA engines sustaining %.4g GB/s, %d CC-cores\n",
-              lnc, lnc == hw_int(chip->lnc_default) ? " (default)" : "", (int)(hw_int(chip->cores) / lnc),
+              "  LNC %d%-21s %d core(s), %.4g GiB HBM at %.4g GB/s, %d DMA engines sustaining %.4g GB/s, %d CC-cores", lnc,
+              lnc == hw_int(chip->lnc_default) ? " (default)" : "", (int)(hw_int(chip->cores) / lnc),
               (double)core.hbm_bytes / GIB, core.hbm_bps / 1e9, core.dma_engines, core.dma_bps / 1e9, core.cc_cores);
+    // One of several on a stack may fill what the others leave of it: the runtime's limit is the stack.
+    if (core.hbm_stacks < 1)
+        glia_putf(out, "; %.0f share a stack of %.4g GiB, which one may fill", 1 / core.hbm_stacks,
+                  (double)core.hbm_bytes / core.hbm_stacks / GIB);
+    glia_put(out, "\n");
 }
 
 void hw_chip_print(const hw_chip *chip, glia_strbuf *out)

@@ -21,7 +21,7 @@ FOREIGN = re.compile(r"docs/facts/|src/[^/]*/hlo/")
 SECTION = re.compile(r"([\w-]+\.md|DESIGN|STYLE),? +§ *(\d[\d.]*)")
 NAMED = re.compile(r"\bdocs/[\w/-]+\.md\b")
 CITING = (".c", ".h", ".def", ".md", ".py", ".txt", ".cmake", ".sh")
-RULES = ["page-link", "page-path", "page-section", "page-named"]
+RULES = ["page-link", "page-path", "page-section", "page-named", "page-index"]
 
 
 def exists(paths, folders, page, target):
@@ -54,10 +54,24 @@ def check_citations(tree, paths):
                     tree.report(name, number, "page-named", f"'{page}' is not there", "correct the name")
 
 
+INDEX = "docs/README.md"
+
+
+def check_index(tree, paths):
+    if INDEX not in paths:
+        return
+    linked = {posixpath.normpath(posixpath.join("docs", target)) for target in LINK.findall(tree.text(INDEX))}
+    for page in tree.select(under=("docs/",), suffixes=(".md",)):
+        folder = posixpath.dirname(page)
+        if page != INDEX and page not in linked and (folder in ("docs", "docs/reference") or page.endswith("/README.md")):
+            tree.report(page, 1, "page-index", f"no reader of {INDEX} finds it", f"give it a row in {INDEX}")
+
+
 def check(tree):
     paths = set(tree.paths())
     folders = {f for path in paths for f in _parents(path)}
     check_citations(tree, paths)
+    check_index(tree, paths)
     for page in tree.select(suffixes=(".md",)):
         if FOREIGN.match(page):
             continue

@@ -16,6 +16,7 @@ GOOD = {
     "src/serve/serve.c": C + "#include <nrt/nrt.h>\n#include \"nrt/nrt.h\"\n".replace("#include <nrt/nrt.h>\n", ""),
     "README.md": "see `src/num/num.c`, `base.h`, `src/n*/*.c` and [rt](src/rt/)\n",
     "include/nrt/nrt.h": C + "#pragma once\n#ifdef __cplusplus\nextern \"C\" {\n#endif\nint nrt_init(void);\n#ifdef __cplusplus\n}\n#endif\n",
+    "docs/README.md": "# Documentation\n",
     "src/rt/nrt_abi.c": C + '#include "nrt/nrt.h"\nint nrt_init(void)\n{\n    return 0;\n}\n',
 }
 # (lint, path, text, rule, line)
@@ -46,6 +47,7 @@ BAD = [
     ("pages", "docs/a.md", "read [that](none.md)\n", "page-link", 1),
     ("pages", "src/num/a.c", "\n// see isa.md §23\n", "page-section", 2),
     ("pages", "src/num/a.c", "// as docs/none.md says\n", "page-named", 1),
+    ("pages", "docs/unlinked.md", "# Nobody links this\n", "page-index", 1),
     ("headers", "src/num/a.h", C + "#pragma once\nsize_t f(void);\n", "header-alone", 3),
     ("headers", "include/glia/a.h", C + "#pragma once\nint new(int class);\n", "header-c++", 3),
 ]
