@@ -119,10 +119,11 @@ static store *result_store(lower *l, int k, const ir_shape *shape, lowered *done
     return s;
 }
 
-// An op whose result is written straight into the result tensor: a product that no other op reads.
+// An op whose result is written straight into the result tensor: it makes new memory, and no other op reads it.
 static bool writes_result(const lower *l, const ir_inst *i)
 {
-    if (i->op != IR_DOT) return false;
+    const bool moves = i->op == IR_CONCATENATE || (i->op == IR_RESHAPE && lower_is_row_op(i->operands[0]));
+    if (i->op != IR_DOT && !moves) return false;
     int uses = 0;
     for (uint32_t k = 0; k < l->computation->insts.count; k++)
         for (int o = 0; o < l->computation->insts.items[k]->operand_count; o++)
@@ -478,6 +479,7 @@ glia_status lower_run(lower_module *m)
     for (uint32_t c = 0; c < m->core_count; c++) VEC_PUSH(&m->functions[c]) = NULL;     // the entry's place
     layout_weights(m);
     fuse_masks(m);
+    TRY(split_long_rows(m));
     lowered *entry = NULL;
     TRY(lower_computation(m, m->ir->entry, true, &entry));
     // Sites were counted in all computations; those that nothing reaches made no call.

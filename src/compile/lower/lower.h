@@ -21,6 +21,8 @@
 #include "ir/ir.h"
 
 enum { LOWER_RANK = 8, LOWER_ROWS = ISA_PARTITIONS };
+// Columns that a row of an elementwise op may have: of 4 bytes, six live tiles of them fit into SBUF. Longer rows are cut.
+enum { LOWER_COLUMNS = 8192 };
 
 typedef enum store_kind { STORE_HBM, STORE_ROWS, STORE_FEATURES } store_kind;
 
@@ -116,7 +118,7 @@ typedef struct lowered {            // a computation's result, shared by its cal
 
 struct lower_module;
 typedef struct lower_module {
-    const ir_module *ir;
+    ir_module *ir;                  // split_long_rows rewrites it, nothing else does
     const compile_options *options;
     const hw_chip *chip;
     isa_program *program;
@@ -130,6 +132,9 @@ typedef struct lower_module {
 
 // Is a conversion only a view of memory, which the DMA that loads it casts? One step; what is stored has type `from`.
 bool lower_casts_by_dma(const struct lower_module *m, num_dtype from, num_dtype to);
+
+// Cuts rows of more than LOWER_COLUMNS into pieces (split.c). After layout_weights, whose decisions it must not disturb.
+GLIA_MUST_USE glia_status split_long_rows(lower_module *m);
 
 // Decides for every parameter of every computation (layout.c); fills m->weights.
 void layout_weights(lower_module *m);

@@ -187,7 +187,7 @@ glia_status lower_concatenate(lower *l, const ir_inst *i)
 {
     TRY(lower_flush(l));
     const int axis = (int)i->attrs.index;
-    store *s = store_hbm(l, "concat", i->shape.dtype, (uint64_t)ir_shape_elements(&i->shape));
+    store *s = l->want[i->id] ? l->want[i->id] : store_hbm(l, "concat", i->shape.dtype, (uint64_t)ir_shape_elements(&i->shape));
     value *out = lower_value(l, i);
     value_linear(out, s, &i->shape);
     int64_t at = 0;

@@ -85,30 +85,22 @@ static const ir_inst *operand_of(const lower *l, const ir_inst *i, int k)
     return i->op == IR_REDUCE && l->skip[x->id] && x->op == IR_MULTIPLY ? x->operands[0] : x;
 }
 
-// One row that is shown again and again, as a mask is made of two counters: past this many elements it is better read
-// anew for each row than computed on one lane.
-enum { ONE_ROW_MAX = 8192 };
-
-static bool repeats(const value *v)
-{
-    for (int d = 0; d < v->rank; d++)
-        if (v->dims[d] > 1 && v->rs[d] == 0 && v->cs[d] == 0) return true;
-    return false;
-}
-
 // The row structure of op `i`: that of its first operand that is in rows, else one row for each index of all dims but
-// the last.
+// the last. What is broadcast to much more than a row holds does not decide: a mask that is made of two counters is
+// better computed on all lanes than as one row.
 static row_plan plan_rows(lower *l, const ir_inst *i)
 {
     const int operands = i->op == IR_REDUCE ? 1 : i->operand_count;
+    const ir_shape *shape = i->op == IR_REDUCE ? &i->operands[0]->shape : &i->shape;
+    const int64_t elements = ir_shape_elements(shape);
     for (int k = 0; k < operands; k++) {
         const value *v = lower_value(l, operand_of(l, i, k));
         const int rank = value_row_rank(v);
         if (rank < 0 || (v->rank == 0 && i->shape.rank > 0)) continue;      // a scalar says nothing of the others' rows
-        if (rank == 0 && repeats(v) && ir_shape_elements(&i->shape) > ONE_ROW_MAX) continue;
+        const int64_t rows = v->store->blocks * v->store->block_rows, cols = elements / rows;
+        if (cols > LOWER_COLUMNS && (rows == 1 || v->store->cols < cols)) continue;
         return (row_plan){ rank, v->store->blocks, v->store->block_rows };
     }
-    const ir_shape *shape = i->op == IR_REDUCE ? &i->operands[0]->shape : &i->shape;
     int rank = shape->rank > 0 ? shape->rank - 1 : 0;
     if (i->op == IR_REDUCE)
         for (int d = 0; d < i->attrs.dimensions.count; d++)
@@ -131,20 +123,42 @@ static bool computes_in(const hw_chip *chip, num_dtype t)
     return num_bits(t) <= 32 && hw_chip_has_dtype(chip, num_dtype_get(t)->name);
 }
 
+static bool reduces_rows(const ir_inst *i, const row_plan *p)
+{
+    for (int d = 0; i->op == IR_REDUCE && d < i->attrs.dimensions.count; d++)
+        if (i->attrs.dimensions.items[d] < p->row_rank) return true;
+    return false;
+}
+
+// From here on `x` is read from memory, where any dim may lie on the free axis.
+static glia_status leave_rows(lower *l, const ir_inst *x)
+{
+    TRY(lower_flush(l));
+    value *v = lower_value(l, x), h;
+    TRY(value_to_hbm(l, x, v, &h));
+    *v = h;
+    return GLIA_OK;
+}
+
 glia_status lower_row_op(lower *l, const ir_inst *i)
 {
     if (i->shape.is_tuple) return LOWER_UNSUPPORTED(i, "has several results");
-    const row_plan p = plan_rows(l, i);
+    row_plan p = plan_rows(l, i);
+    if (reduces_rows(i, &p)) {
+        TRY(leave_rows(l, i->operands[0]));
+        p = plan_rows(l, i);
+    }
     if (i->op == IR_REDUCE) {
-        for (int d = 0; d < i->attrs.dimensions.count; d++)
-            if (i->attrs.dimensions.items[d] < p.row_rank)
-                return LOWER_UNSUPPORTED(i, "reduces dimension %lld, which is on the partition axis here; reduce trailing dimensions",
-                                         (long long)i->attrs.dimensions.items[d]);
         ir_op op;       // folded into the engine's accumulator in its order: what depends on the order is not a reduction
         if (!ir_region_is_binary(i->attrs.computations[0], &op) || !rule_of(op) || !rule_of(op)->commutes)
             return LOWER_UNSUPPORTED(i, "has a region that is not one of add, multiply, maximum, minimum, and, or, xor");
     }
-    if (i->op == IR_CONCATENATE && (i->attrs.index < p.row_rank || !computes_in(l->m->chip, i->shape.dtype))) return lower_concatenate(l, i);
+    int64_t cols = 1;
+    // The leading dims keep the row rank; a reduced operand's kept free dims follow.
+    for (int d = p.row_rank; d < i->shape.rank; d++) cols *= i->shape.dims[d];
+    if (i->op == IR_CONCATENATE &&
+        (i->attrs.index < p.row_rank || cols > LOWER_COLUMNS || !computes_in(l->m->chip, i->shape.dtype)))
+        return lower_concatenate(l, i);
     bool flush = l->pending.count > 0 && (l->pending_blocks != p.blocks || l->pending_block_rows != p.block_rows);
     for (int k = 0; k < i->operand_count && !flush; k++) {
         const value *v = lower_value(l, operand_of(l, i, k));
@@ -153,9 +167,6 @@ glia_status lower_row_op(lower *l, const ir_inst *i)
     if (flush) TRY(lower_flush(l));
     l->pending_blocks = p.blocks;
     l->pending_block_rows = p.block_rows;
-    int64_t cols = 1;
-    // The leading dims keep the row rank; a reduced operand's kept free dims follow.
-    for (int d = p.row_rank; d < i->shape.rank; d++) cols *= i->shape.dims[d];
     TRY(lower_judge_rows(l, i, (double)p.blocks * (double)p.block_rows, (double)cols));
     value *v = lower_value(l, i);
     *v = (value){ .store = store_rows(l, i->shape.dtype, p.blocks, p.block_rows, cols), .dtype = i->shape.dtype,

@@ -92,7 +92,7 @@ static glia_status view_reshape(lower *l, const ir_inst *i, value *out)
     if (value_is_splat(x)) return GLIA_OK;
     if (reshape_strides(x, i->shape.rank, i->shape.dims, out->rs, out->cs)) return GLIA_OK;
     TRY(lower_flush(l));
-    store *s = store_hbm(l, "reshape", x->dtype, (uint64_t)ir_shape_elements(&i->shape));
+    store *s = l->want[i->id] ? l->want[i->id] : store_hbm(l, "reshape", x->dtype, (uint64_t)ir_shape_elements(&i->shape));
     TRY(value_store(l, i, x, s, 0));
     value_linear(out, s, &i->shape);
     return GLIA_OK;
