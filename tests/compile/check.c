@@ -19,9 +19,35 @@ glia_status check_compile(const char *hlo, const check_options *o, isa_program *
     return compile_module(m, &co, out);
 }
 
-static void fill(glia_rng *r, num_dtype t, void *data, int64_t n, double scale)
+static uint64_t extreme_integer(glia_rng *r, num_dtype t)
+{
+    const int bits = num_bits(t);
+    const int64_t half = (int64_t)1 << (bits - 1), two24 = (int64_t)1 << 24;
+    const int64_t special[] = { 0, 1, -1, 2, -2, half, half - 1, half + 1, -half + 1, 2 * half - 1, two24, two24 + 1, two24 - 1, -two24 - 1,
+                                half / 2, half / 2 + 1, bits - 1, bits, bits + 1,
+                                // just past the middle of two bf16s, where fp32 between would make it the middle
+                                two24 + (1 << 16) + 1, -(two24 + (1 << 16) + 1), (1 << 30) + (1 << 22) + 1 };
+    const uint64_t kind = glia_rng_below(r, 4);
+    const uint64_t x = kind == 0 ? glia_rng_u32(r) : kind == 1 ? glia_rng_below(r, (uint32_t)bits + 2)
+                                                               : (uint64_t)special[glia_rng_below(r, COUNT_OF(special))];
+    return t == NUM_BOOL ? x & 1 : x & (2 * (uint64_t)half - 1);
+}
+
+static uint64_t extreme_float(glia_rng *r, num_dtype t)
+{
+    static const double special[] = { 0, -0.0, 0.5, -0.5, 1.5, 2.5, -1.5, -2.5, 0.3, -0.3, 0.99999994, -0.99999994, 127.5, -128.5, 255.5, 32767.5,
+                                      -32768.5, 65535.5, 8388607.5, -8388607.5, 8388609, 16777215, 16777217, 2147483648.0, -2147483648.0,
+                                      2147483520, 4294967296.0, 4294967040.0, 1e20, -1e20, INFINITY, -INFINITY, NAN, 1e-40, -1e-40 };
+    if (glia_rng_below(r, 3) > 0) return num_from_f64(t, special[glia_rng_below(r, COUNT_OF(special))]);
+    return num_from_f64(t, (double)glia_rng_normal(r) * (double)(1u << glia_rng_below(r, 24)));
+}
+
+static void fill(glia_rng *r, num_dtype t, void *data, int64_t n, double scale, bool extremes)
 {
     const int size = num_size(t);
+    for (int64_t k = 0; k < n && extremes; k++)
+        num_store(t, (uint8_t *)data + k * size, num_is_float(t) ? extreme_float(r, t) : extreme_integer(r, t));
+    if (extremes) return;
     for (int64_t k = 0; k < n; k++) {
         const double x = num_is_float(t) ? (double)glia_rng_normal(r) * scale : t == NUM_BOOL ? glia_rng_below(r, 2) : glia_rng_below(r, 4);
         num_store(t, (uint8_t *)data + k * size, num_from_f64(t, x));
@@ -65,7 +91,7 @@ static void run(const char *hlo, const check_options *o, capture *cap)
         const ir_shape *s = &m->entry->params.items[at]->shape;
         in[at].shape = *s;
         in[at].data = glia_arena_alloc_aligned(arena, ir_shape_bytes(s) + 64, 64);
-        fill(&rng, s->dtype, in[at].data, ir_shape_elements(s), o->scale != 0 ? o->scale : 1);
+        fill(&rng, s->dtype, in[at].data, ir_shape_elements(s), o->scale != 0 ? o->scale : 1, o->extremes);
         isa_layout_pack(&it->layout, it->rank, it->dims, num_size(s->dtype), memory[t].data, in[at].data);
         at++;
     }
@@ -103,7 +129,9 @@ static void run(const char *hlo, const check_options *o, capture *cap)
         for (int64_t k = 0; k < ir_shape_elements(&want[out].shape); k++) {
             const double g = num_to_f64(dtype, num_load(dtype, got + k * num_size(dtype)));
             const double w = num_to_f64(dtype, num_load(dtype, (const uint8_t *)want[out].data + k * num_size(dtype)));
-            if (!(fabs(g - w) <= tolerance * (1 + fabs(w))) && !(isnan(g) && isnan(w)) && g != w)
+            const bool exact = !num_is_float(dtype) || o->same_bits;
+            const bool close = exact ? g == w && signbit(g) == signbit(w) : fabs(g - w) <= tolerance * (1 + fabs(w)) || g == w;
+            if (!close && !(isnan(g) && isnan(w)))
                 FAIL_TEST("%s%soutput %d element %lld: got %.9g, want %.9g (%s lnc %u, %s)", o->what ? o->what : "", o->what ? ": " : "", out,
                           (long long)k, g, w, p->target, p->core_count, o->mode == DEV_EXACT ? "exact" : "bound");
         }

@@ -10,10 +10,12 @@ typedef struct check_options {
     const char *target;         // "trn2" unless set
     int lnc;                    // 0: the chip's default
     compile_cast cast;
-    double tolerance;           // |got - want| <= tolerance * (1 + |want|); 0: 1e-5
+    double tolerance;           // of floats: |got - want| <= tolerance * (1 + |want|); 0: 1e-5. Others are compared exactly
+    bool same_bits;             // floats have to be the evaluator's to the bit, but for a NaN's payload
     uint64_t seed;
     double scale;               // inputs are normal with this deviation (default 1); integer inputs are 0 .. 3
     const char *what;           // said with a failure
+    bool extremes;              // inputs are the largest and smallest values, neighbours of 2^24, halves, NaN and random bits
     dev_mode mode;              // set by the functions below
 } check_options;
 

@@ -140,7 +140,7 @@ TEST(passes, what_is_not_lowered_names_op_attribute_and_place)
 {
     static const struct { const char *text, *want; } cases[] = {
         { "HloModule m\nENTRY e { a = f32[4,8] parameter(0)\n ROOT r = f32[4,8] sine(a) }", "test.hlo.txt:3:" },
-        { "HloModule m\nENTRY e { a = f32[4,8] parameter(0)\n ROOT r = s32[4,8] convert(a) }", "f32 to s32" },
+        { "HloModule m\nENTRY e { a = f32[4,8] parameter(0)\n ROOT r = f32[4,8] remainder(a, a) }", "'remainder' (%r) has no lowering for f32" },
         { "HloModule m\nENTRY e { a = s32[4,8] parameter(0)\n b = s32[8,4] parameter(1)\n"
           " ROOT r = s32[4,4] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0} }", "contracts s32 with s32" },
     };

@@ -5,7 +5,8 @@
 // ops of the group on rows 0..127, then on rows 128..255, so that what lives inside the group lives for one tile only.
 // A group has one row structure; an op of another structure, or one that needs a value of the group in another order,
 // flushes it first.
-#include "compile/lower/rows.h"
+#include "compile/lower/integers.h"
+#include "compile/lower/rounding.h"
 
 #include <math.h>
 #include <string.h>
@@ -123,6 +124,18 @@ static bool computes_in(const hw_chip *chip, num_dtype t)
     return num_bits(t) <= 32 && hw_chip_has_dtype(chip, num_dtype_get(t)->name);
 }
 
+// Engines compute on types of 8, 16 and 32 bits.
+static glia_status judge_types(const ir_inst *i)
+{
+    for (int k = -1; k < i->operand_count; k++) {
+        const num_dtype t = k < 0 ? i->shape.dtype : i->operands[k]->shape.dtype;
+        const int bits = num_bits(t);
+        if (num_can_convert(t) && (bits == 8 || bits == 16 || bits == 32)) continue;
+        return LOWER_UNSUPPORTED(i, "computes with %s; the engines compute on 8, 16 and 32 bits", num_dtype_get(t)->name);
+    }
+    return GLIA_OK;
+}
+
 static bool reduces_rows(const ir_inst *i, const row_plan *p)
 {
     for (int d = 0; i->op == IR_REDUCE && d < i->attrs.dimensions.count; d++)
@@ -159,6 +172,7 @@ glia_status lower_row_op(lower *l, const ir_inst *i)
     if (i->op == IR_CONCATENATE &&
         (i->attrs.index < p.row_rank || cols > LOWER_COLUMNS || !computes_in(l->m->chip, i->shape.dtype)))
         return lower_concatenate(l, i);
+    TRY(judge_types(i));
     bool flush = l->pending.count > 0 && (l->pending_blocks != p.blocks || l->pending_block_rows != p.block_rows);
     for (int k = 0; k < i->operand_count && !flush; k++) {
         const value *v = lower_value(l, operand_of(l, i, k));
@@ -234,11 +248,32 @@ static tile_operand immediate(num_dtype dtype, double number)
     return tile_plain(isa_imm_f32((float)number));
 }
 
+// fp32 does not hold every integer.
+static tile_operand constant_of(num_dtype t, double number)
+{
+    return tile_plain(num_is_float(t) ? isa_imm_f32((float)number) : isa_imm_int((int64_t)number));
+}
+
 void row_set(row_site *s, tile_operand dst, double number)
 {
-    const bool is_float = num_is_float((num_dtype)dst.o.dtype);
-    const tile_operand o[2] = { dst, tile_plain(is_float ? isa_imm_f32((float)number) : isa_imm_int((int64_t)number)) };
+    const tile_operand o[2] = { dst, constant_of((num_dtype)dst.o.dtype, number) };
     tile_emit(s->l->f[s->core], ISA_memset, ISA_DVE, s->origin, 2, o, 0, NULL);
+}
+
+tile_operand row_constant(row_site *s, num_dtype t, double number)
+{
+    row_source x = { .column = true };
+    const int64_t cols = s->cols;
+    s->cols = 1;
+    row_temporary(s, t, &x.o);
+    row_set(s, x.o, number);
+    s->cols = cols;
+    return row_widened(s, &x);
+}
+
+tile_operand row_tensor(row_site *s, const row_source *x, num_dtype t)
+{
+    return x->splat ? row_constant(s, t, x->number) : row_widened(s, x);
 }
 
 void row_tt(row_site *s, tile_operand dst, tile_operand a, tile_operand b, isa_alu alu, bool exact)
@@ -261,6 +296,27 @@ void row_ts(row_site *s, tile_operand dst, tile_operand a, tile_operand b, isa_a
     const uint8_t attr[4] = { alu, reverse, ISA_ALU_NONE, 0 };
     tile_emit(s->l->f[s->core], ISA_tensor_scalar, ISA_DVE, s->origin, 3, o, 4, attr);
     s->l->busy[s->core][ISA_DVE] += s->cols;
+}
+
+void row_ts2(row_site *s, tile_operand dst, tile_operand a, isa_alu op0, isa_operand x, isa_alu op1, isa_operand y)
+{
+    const tile_operand o[4] = { dst, a, tile_plain(x), tile_plain(y) };
+    const uint8_t attr[4] = { op0, 0, op1, 0 };
+    tile_emit(s->l->f[s->core], ISA_tensor_scalar, ISA_DVE, s->origin, 4, o, 4, attr);
+    s->l->busy[s->core][ISA_DVE] += s->cols;
+}
+
+void row_copy(row_site *s, tile_operand dst, tile_operand src)
+{
+    lower_copy(s->l, s->core, ISA_DVE, s->origin, dst, src);
+    s->l->busy[s->core][ISA_DVE] += s->cols;
+}
+
+void row_copy_where(row_site *s, tile_operand dst, tile_operand src, tile_operand predicate)
+{
+    const tile_operand o[3] = { dst, src, predicate };
+    const uint8_t attr[1] = { 0 };
+    tile_emit(s->l->f[s->core], ISA_copy_predicated, ISA_DVE, s->origin, 3, o, 1, attr);
 }
 
 static void emit_act(row_site *s, tile_operand dst, tile_operand a, isa_act func)
@@ -325,15 +381,20 @@ static glia_status emit_divide(row_site *s)
     return GLIA_OK;
 }
 
-static glia_status emit_compare(row_site *s)
+isa_alu row_compare_alu(ir_compare_direction d)
 {
     static const isa_alu alu[] = { [IR_EQ] = ISA_ALU_EQ, [IR_NE] = ISA_ALU_NE, [IR_GE] = ISA_ALU_GE,
                                    [IR_GT] = ISA_ALU_GT, [IR_LE] = ISA_ALU_LE, [IR_LT] = ISA_ALU_LT };
+    return alu[d];
+}
+
+static glia_status emit_compare(row_site *s)
+{
     row_source x, y;
     if (s->i->attrs.compare_type == IR_COMPARE_TOTALORDER) return LOWER_UNSUPPORTED(s->i, "compares in TOTALORDER");
     TRY(row_operand(s, 0, &x));
     TRY(row_operand(s, 1, &y));
-    row_binary(s, s->dst, x, y, alu[s->i->attrs.direction], false, false);
+    row_binary(s, s->dst, x, y, row_compare_alu(s->i->attrs.direction), false, false);
     return GLIA_OK;
 }
 
@@ -353,24 +414,20 @@ static glia_status emit_select(row_site *s)
     else lower_copy(s->l, s->core, lower_copy_engine(s->l, s->core, s->cols, false), s->origin, s->dst, row_widened(s, &b));
     tile_operand predicate = row_widened(s, &p);
     predicate.o.dtype = NUM_U8;     // a bool is a byte of 0 or 1
-    const tile_operand o[3] = { s->dst, a.splat ? immediate(NUM_F32, a.number) : row_widened(s, &a), predicate };
-    const uint8_t attr[1] = { 0 };
-    tile_emit(s->l->f[s->core], ISA_copy_predicated, ISA_DVE, s->origin, 3, o, 1, attr);
+    row_copy_where(s, s->dst, a.splat ? constant_of((num_dtype)s->dst.o.dtype, a.number) : row_widened(s, &a), predicate);
     return GLIA_OK;
 }
 
 static glia_status emit_convert(row_site *s)
 {
-    row_source x;
-    TRY(row_operand(s, 0, &x));
+    row_source source;
+    TRY(row_operand(s, 0, &source));
     const num_dtype from = s->i->operands[0]->shape.dtype, to = s->i->shape.dtype;
-    if (num_is_float(from) && num_is_integer(to))
-        return LOWER_UNSUPPORTED(s->i, "converts %s to %s by truncation; the chip rounds to nearest even", num_dtype_get(from)->name,
-                                 num_dtype_get(to)->name);
-    if (x.splat) row_set(s, s->dst, to == NUM_BOOL ? x.number != 0 : x.number);
-    else if (to == NUM_BOOL) row_ts(s, s->dst, row_widened(s, &x), immediate(NUM_F32, 0), ISA_ALU_NE, false);
-    else if (num_bits(from) == 64 || num_bits(to) == 64) return LOWER_UNSUPPORTED(s->i, "converts a 64-bit type");
-    else lower_copy(s->l, s->core, lower_copy_engine(s->l, s->core, s->cols, false), s->origin, s->dst, row_widened(s, &x));
+    const tile_operand x = row_tensor(s, &source, from);
+    if (to == NUM_BOOL) row_ts(s, s->dst, x, immediate(NUM_F32, 0), ISA_ALU_NE, false);
+    else if (num_is_float(from) && num_is_integer(to)) rounding_to_integer(s, x);
+    else if (!integer_convert(s, x))
+        lower_copy(s->l, s->core, lower_copy_engine(s->l, s->core, s->cols, false), s->origin, s->dst, x);
     return GLIA_OK;
 }
 
@@ -506,6 +563,11 @@ static glia_status emit_reduce(row_site *s)
             left = 1;
         }
     }
+    if (num_is_integer(i->shape.dtype)) {
+        const integer_reduction r = { op, row_widened(s, &x), axes, kept, inner };
+        integer_reduce(s, &r, init, rule->alu);
+        return GLIA_OK;
+    }
     if (axes == 0) {
         s->cols = cols;
         row_binary(s, s->dst, x, init, rule->alu, true, false);
@@ -580,8 +642,7 @@ static glia_status emit_iota(row_site *s)
         step[rank] = d == axis ? 1 : 0;
         count[rank++] = (uint32_t)i->shape.dims[d];
     }
-    const tile_operand o[2] = { s->dst, tile_plain(isa_pattern(base, channel, rank ? rank : 1, step, count)) };
-    tile_emit(s->l->f[s->core], ISA_iota, ISA_POOL, s->origin, 2, o, 0, NULL);
+    integer_iota(s, tile_plain(isa_pattern(base, channel, rank ? rank : 1, step, count)));
     return GLIA_OK;
 }
 
@@ -591,18 +652,17 @@ static glia_status emit_unary(row_site *s)
     const isa_act act = custom ? custom->act : rule_of(s->i->op)->act;
     row_source x;
     TRY(row_operand(s, 0, &x));
-    if (x.splat) return LOWER_UNSUPPORTED(s->i, "applies to a constant; fold it first");
     if (!num_is_float(s->i->shape.dtype)) return LOWER_UNSUPPORTED(s->i, "is not lowered for %s", num_dtype_get(s->i->shape.dtype)->name);
-    emit_act(s, s->dst, row_widened(s, &x), act);
+    emit_act(s, s->dst, row_tensor(s, &x, s->i->shape.dtype), act);
     return GLIA_OK;
 }
 
 static glia_status emit_op(row_site *s)
 {
     const ir_inst *i = s->i;
+    const num_dtype t = i->shape.dtype;
     row_source x, y;
-    const bool exact = num_is_integer(i->shape.dtype) && num_bits(i->shape.dtype) == 32;
-    if (num_bits(i->shape.dtype) == 64) return LOWER_UNSUPPORTED(i, "computes in a 64-bit type");
+    if (integer_has(i)) return integer_emit(s);
     switch ((int)i->op) {
     case IR_DIVIDE: return emit_divide(s);
     case IR_COMPARE: return emit_compare(s);
@@ -612,27 +672,31 @@ static glia_status emit_op(row_site *s)
     case IR_REDUCE: return emit_reduce(s);
     case IR_CONCATENATE: return emit_concatenate(s);
     case IR_IOTA: return emit_iota(s);
+    case IR_FLOOR:
+    case IR_CEIL:
+    case IR_ROUND_EVEN:
+    case IR_IS_FINITE:
+        TRY(row_operand(s, 0, &x));
+        rounding_emit(s, row_tensor(s, &x, i->operands[0]->shape.dtype));
+        return GLIA_OK;
     case IR_NEGATE:
         TRY(row_operand(s, 0, &x));
-        if (!num_is_float(i->shape.dtype)) return LOWER_UNSUPPORTED(i, "negates an integer");
-        row_ts(s, s->dst, row_widened(s, &x), immediate(NUM_F32, -1.0), ISA_ALU_MULTIPLY, false);
+        if (!num_is_float(t)) return LOWER_UNSUPPORTED(i, "negates %s", num_dtype_get(t)->name);
+        row_ts(s, s->dst, row_tensor(s, &x, t), immediate(NUM_F32, -1.0), ISA_ALU_MULTIPLY, false);
         return GLIA_OK;
     case IR_NOT:
-        if (i->shape.dtype != NUM_BOOL) return LOWER_UNSUPPORTED(i, "inverts the bits of an integer");
         TRY(row_operand(s, 0, &x));
-        row_ts(s, s->dst, row_widened(s, &x), immediate(NUM_F32, 0), ISA_ALU_EQ, false);
+        row_ts(s, s->dst, row_tensor(s, &x, t), immediate(NUM_F32, 0), ISA_ALU_EQ, false);
         return GLIA_OK;
     default: break;
     }
     if (custom_of(i)) return emit_unary(s);
     const row_rule *rule = rule_of(i->op);
-    if (!rule) return LOWER_UNSUPPORTED(i, "has no lowering yet");
+    if (!rule) return LOWER_UNSUPPORTED(i, "has no lowering for %s: no instruction computes it", num_dtype_get(t)->name);
     if (ir_op_class_of(i->op) == IR_CLASS_UNARY) return emit_unary(s);
-    if ((i->op == IR_AND || i->op == IR_OR || i->op == IR_XOR) && i->shape.dtype != NUM_BOOL)
-        return LOWER_UNSUPPORTED(i, "works on the bits of an integer");
     TRY(row_operand(s, 0, &x));
     TRY(row_operand(s, 1, &y));
-    row_binary(s, s->dst, x, y, rule->alu, rule->commutes, exact);
+    row_binary(s, s->dst, x, y, rule->alu, rule->commutes, false);
     return GLIA_OK;
 }
 

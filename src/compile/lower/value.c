@@ -184,6 +184,9 @@ isa_engine lower_copy_engine(lower *l, uint32_t core, int64_t elements, bool psu
 
 void lower_copy(lower *l, uint32_t core, isa_engine e, uint32_t origin, tile_operand dst, tile_operand src)
 {
+    // ACT without exact copies goes through fp32, which rounds integers past 2^24.
+    const bool bits = dst.o.dtype == src.o.dtype && num_is_integer((num_dtype)src.o.dtype) && num_bits((num_dtype)src.o.dtype) > 24;
+    if (e == ISA_ACT && bits && !hw_flag(l->m->chip->act_exact_copy)) e = ISA_DVE;
     if (e == ISA_ACT && !hw_flag(l->m->chip->act_exact_copy)) {
         const tile_operand o[3] = { dst, src, tile_plain(isa_imm_f32(1.0f)) };
         const uint8_t a[2] = { ISA_ACT_COPY, ISA_REDUCE_IDLE };
