@@ -267,7 +267,7 @@ TEST(integers, what_is_not_exact_is_refused_with_op_type_and_place)
         { "bf16", "sine(a)", "'sine' (%r) has no lowering for bf16" },
         { "s64", "add(a, a)", "'add' (%r) computes with s64" },
         { "u64", "not(a)", "'not' (%r) computes with u64" },
-        { "f64", "floor(a)", "'floor' (%r) computes with f64" },
+        { "f64", "floor(a)", "'floor' (%r) computes in f64" },
     };
     for (size_t k = 0; k < COUNT_OF(cases); k++) {
         AUTO_VALUE(glia_strbuf) s = { 0 };
