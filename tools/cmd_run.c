@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/host.h"
 #include "base/rng.h"
 #include "base/thread.h"
 #include "chips.h"
@@ -407,6 +408,23 @@ static glia_status execute(running *r)
     return GLIA_OK;
 }
 
+// Before anything is allocated: the simulated HBM of inputs and outputs lies in this host's memory, and a copy of one of
+// them passes by.
+static glia_status check_host(const running *r)
+{
+    uint64_t total = 0, largest = 0;
+    for (uint32_t k = 0; k < r->inputs.count + r->outputs.count; k++) {
+        const endpoint *e = k < r->inputs.count ? &r->inputs.items[k] : &r->outputs.items[k - r->inputs.count];
+        const uint64_t bytes = tool_plain_bytes(e->tensor);
+        largest = bytes > largest ? bytes : largest;
+        if (e->tensor->kind == ISA_TENSOR_INPUT || e->tensor->alias < 0) total += bytes;
+    }
+    const uint64_t need = total + largest, have = glia_host_memory();
+    ENSURE(need <= have, EXHAUSTED, "'%s' has inputs and outputs of %.1f MiB, and takes %.1f MiB of this host with a copy of the largest; %.1f MiB are available\n"
+           "hint: 'glia time' needs none of it", r->path, (double)total / MIB, (double)need / MIB, (double)have / MIB);
+    return GLIA_OK;
+}
+
 static glia_status run_all(running *r)
 {
     const run_options *o = r->o;
@@ -417,6 +435,7 @@ static glia_status run_all(running *r)
     TRY(list_endpoints(r));
     TRY(assign_inputs(r));
     TRY(check_missing(r));
+    TRY(check_host(r));
     TRY(prepare_files(r));
     tool_report(r->t, "loading", 0, 0);
     TRY(serve_device_open(r->instance, (int)r->program->core_count, (int)o->threads));

@@ -149,6 +149,8 @@ static glia_status from_config(timed *x)
     TRY(tool_compiler_options(&v, &x->chip, &judged));
     ENSURE(judged.auto_cast == COMPILE_CAST_NONE, USAGE, "'--auto-cast %s': a model computes in its --dtype, here %s", o->auto_cast, o->dtype);
     TRY(read_config(x->path, &config));
+    ENSURE(o->context <= config.context_length, INVALID, "'--context' is %lld; '%s' has %d positions\nhint: --context %d", (long long)o->context, x->path,
+           config.context_length, config.context_length);
     spec.lnc = judged.lnc;
     TRY(check_parameters(x, &config, &spec.graph, judged.lnc));
     TRY(tool_cache_root(x->t, o->cache, &root));

@@ -104,6 +104,7 @@ glia_status compile_module(ir_module *m, const compile_options *o, isa_program *
     ENSURE(hw_lnc_is_legal(o->chip, lnc), INVALID, "logical core size %d; '%s' has 1 to %d\nhint: pass --lnc 1", lnc, o->chip->target,
            (int)hw_int(o->chip->lnc_max));
     TRY(ir_verify(m));
+    TRY(judge_module(m, o->chip, lnc));
     show_ir(o, "verify", m);
     TRY(pass_simplify(m, o));
     show_ir(o, "simplify", m);

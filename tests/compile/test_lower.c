@@ -250,3 +250,34 @@ TEST(lower, a_sum_counts_a_broadcast_element_each_time)
           " t = f32[200] reduce(c, h), dimensions={1,2}, to_apply=ad\n u = f32[200,3] reduce(c, z), dimensions={2}, to_apply=ad\n"
           " ROOT r = (f32[200], f32[200], f32[200,3]) tuple(s, t, u) }", (check_options){ 0 });
 }
+
+// Forty computations of two calls each: 4 KB of text, 2^41 instructions.
+TEST(lower, calls_that_multiply_are_refused_with_place_and_counts)
+{
+    AUTO_VALUE(glia_strbuf) text = { 0 };
+    glia_put(&text, "HloModule m\nc0 { p = f32[4] parameter(0)\n ROOT r = f32[4] tanh(p)\n}\n");
+    for (int k = 1; k <= 40; k++)
+        glia_putf(&text, "c%d { p = f32[4] parameter(0)\n a = f32[4] call(p), to_apply=c%d\n ROOT r = f32[4] call(a), to_apply=c%d\n}\n", k, k - 1, k - 1);
+    glia_put(&text, "ENTRY e { p = f32[4] parameter(0)\n ROOT r = f32[4] call(p), to_apply=c40\n}\n");
+    const check_options o = { .target = "trn2", .lnc = 1 };
+    isa_program *p = NULL;
+    // c0 has 2 instructions and ck 3 + 2 c(k-1), which is 5 2^k - 3: c18 passes 2^20 with its second call.
+    EXPECT_FAILS(check_compile(glia_strbuf_str(&text), &o, &p), EXHAUSTED,
+                 "brings 'c18' to 1310717 instructions with its calls written out; at most 1048576 are compiled");
+}
+
+TEST(lower, tensors_that_no_core_has_room_for_are_refused_with_both_sizes)
+{
+    static const struct { const char *text, *says; } cases[] = {
+        { "HloModule m\nENTRY e { c = f32[] constant(1)\n ROOT r = f32[1000000,1000000] broadcast(c), dimensions={}\n}",
+          "test.hlo.txt:3:7: inputs and outputs of 'm' take 4000000000000 bytes, 'r' alone 4000000000000; a logical core of trn2 with 1 physical ones has " },
+        { "HloModule m\nENTRY e { a = bf16[100000,100000] parameter(0)\n b = bf16[100000,100000] parameter(1)\n"
+          " ROOT r = bf16[100000,100000] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}",
+          "take 60000000000 bytes, 'a' alone 20000000000; a logical core of trn2" },
+    };
+    for (size_t k = 0; k < COUNT_OF(cases); k++) {
+        const check_options o = { .target = "trn2", .lnc = 1 };
+        isa_program *p = NULL;
+        EXPECT_FAILS(check_compile(cases[k].text, &o, &p), EXHAUSTED, cases[k].says);
+    }
+}

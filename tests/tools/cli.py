@@ -244,6 +244,10 @@ def main(folder):
         refuses(2, [f"'{flag}'", "layer.neff", "a program"], "time", neff, flag, value)
         refuses(2, [f"'{flag}'", "layer.hlo.txt", "a graph"], "time", layer, flag, value)
     refuses(2, ["'--tokens'", "config.json"], "time", small, "--tokens", "8")
+    short = folder / "short"
+    short.mkdir()
+    (short / "config.json").write_text(json.dumps({**json.loads(small.read_text()), "max_position_embeddings": 64}))
+    refuses(3, ["'--context' is 256", "64 positions"], "time", short, "--context", "256")
     refuses(2, ["'--output'", "show"], "neff", "show", neff, "-o", folder / "x")
     for variable, verb in (("GLIA_LOG", ("hw",)), ("GLIA_CPU", ("run", neff, "--random", "1"))):
         check(f"'{variable}' is 'foo'" in glia(*verb, code=2, env={variable: "foo"}).stderr, f"{variable}=foo is taken")
@@ -262,6 +266,12 @@ def main(folder):
         before = (folder / file).read_bytes()
         refuses(2, ["would be lost"], *words)
         check((folder / file).read_bytes() == before, f"glia {words}: {file} has changed")
+
+    # More than this host gives: a sentence and exit code 6, before it is tried and when it fails.
+    big = folder / "big.hlo.txt"
+    big.write_text("HloModule big\nENTRY e { a = f32[8192,8192] parameter(0)\n ROOT r = f32[8192,8192] negate(a)\n}\n")
+    limited = subprocess.run(["bash", "-c", f"ulimit -v 700000; '{GLIA}' run '{big}' --random 1"], capture_output=True, text=True, check=False)
+    check(limited.returncode == 6 and "512.0 MiB" in limited.stderr and "are available" in limited.stderr, f"run past ulimit -v: exit {limited.returncode}: {limited.stderr[:300]}")
 
     # Bad input: what, where, both values, what to do.
     refuses(2, ["--targte", "--target"], "compile", layer, "-o", neff, "--targte", "trn2")
