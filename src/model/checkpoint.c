@@ -38,6 +38,7 @@ static int compare_names(const void *a, const void *b)
 static glia_status index_tensors(model_checkpoint *cp)
 {
     cp->by_name = ARENA_ARRAY(cp->arena, const model_tensor *, cp->count);
+    if (!cp->count) return GLIA_OK;
     memcpy(cp->by_name, cp->tensors, cp->count * sizeof *cp->by_name);
     qsort(cp->by_name, cp->count, sizeof *cp->by_name, compare_names);
     for (size_t i = 1; i < cp->count; i++) {
@@ -156,6 +157,7 @@ static glia_status open_sharded(model_checkpoint *cp, const char *folder, const 
     TRY(glia_json_parse(cp->arena, text, index, &root));
     const glia_json *map = glia_json_find(root, "weight_map");
     ENSURE(map && map->kind == GLIA_JSON_OBJECT, CORRUPT, "'%s' has no object 'weight_map'", index);
+    ENSURE(map->size, CORRUPT, "'%s': its 'weight_map' names no tensor", index);
     TRY(list_shards(cp, index, map, &shards, &count));
     for (size_t i = 0; i < count; i++) {
         const char *path = glia_arena_printf(cp->arena, "%s/%s", folder, shards[i]);

@@ -91,15 +91,17 @@ static glia_status check_numbers(const model_config *c, const char *what)
 {
     const struct {
         const char *name;
-        double value;
+        double value, most;     // beyond which arithmetic in fp32 has nothing left of what it is added to or divides
     } positive[] = {
-        { "rms norm epsilon", c->rms_eps },         { "rope theta", c->rope_theta },
-        { "local rope theta", c->rope_theta_local }, { "attention scale", c->attn_scale },
-        { "embedding scale", c->embedding_scale },
+        { "rms norm epsilon", c->rms_eps, 1 },          { "rope theta", c->rope_theta, 1e12 },
+        { "local rope theta", c->rope_theta_local, 1e12 }, { "attention scale", c->attn_scale, 1e12 },
+        { "embedding scale", c->embedding_scale, 1e12 },
     };
     for (size_t i = 0; i < COUNT_OF(positive); i++) {
         ENSURE(isfinite(positive[i].value) && positive[i].value > 0, INVALID, "'%s': %s is %g, it must be positive", what,
                positive[i].name, positive[i].value);
+        ENSURE(positive[i].value <= positive[i].most, INVALID, "'%s': %s is %g, it must be at most %g", what, positive[i].name,
+               positive[i].value, positive[i].most);
     }
     return GLIA_OK;
 }

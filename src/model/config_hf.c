@@ -142,6 +142,12 @@ static glia_status read_ids(const source *s, int bos, int eos, model_config *c)
     return GLIA_OK;
 }
 
+static const glia_json *find_value(const glia_json *object, const char *key)
+{
+    const glia_json *v = glia_json_find(object, key);
+    return v && v->kind != GLIA_JSON_NULL ? v : NULL;
+}
+
 // A rope dictionary, old style (`rope_scaling`, key "type" or "rope_type", the base beside it) or new style
 // (`rope_parameters`, with "rope_theta" inside).
 static glia_status read_rope(const source *s, const glia_json *d, const char *key, model_rope *rope, double *theta)
@@ -157,6 +163,11 @@ static glia_status read_rope(const source *s, const glia_json *d, const char *ke
         for (size_t k = 0; k < COUNT_OF(keys); k++) known |= !strcmp(keys[k], d->keys[i]);
         if (!known) return unsupported(s, d->keys[i], &d->items[i], "default, linear and llama3 rope do not have it");
     }
+    // A scaling without its kind: which one is meant decides every angle.
+    const glia_json *factor = find_value(d, "factor");
+    ENSURE(!factor || find_value(d, "type") || find_value(d, "rope_type"), INVALID,
+           "'%s':%d:%d: '%s' has a 'factor' and neither 'rope_type' nor 'type'; linear and llama3 are supported", s->what,
+           factor->line, factor->column, key);
     TRY(get_string(s, d, "type", "default", &type));
     TRY(get_string(s, d, "rope_type", type, &type));
     TRY(get_double(s, d, "rope_theta", *theta, theta));
@@ -173,12 +184,6 @@ static glia_status read_rope(const source *s, const glia_json *d, const char *ke
     TRY(get_double(s, d, "low_freq_factor", 0, &rope->low_freq_factor));
     TRY(get_double(s, d, "high_freq_factor", 0, &rope->high_freq_factor));
     return get_double(s, d, "original_max_position_embeddings", 0, &rope->original_context);
-}
-
-static const glia_json *find_value(const glia_json *object, const char *key)
-{
-    const glia_json *v = glia_json_find(object, key);
-    return v && v->kind != GLIA_JSON_NULL ? v : NULL;
 }
 
 static glia_status read_global_rope(const source *s, double theta, model_config *c)
@@ -281,8 +286,9 @@ static glia_status find_family(const source *s, model_family *out)
     const glia_json *archs = find_value(s->root, "architectures");
     TRY(get_string(s, s->root, "model_type", NULL, &type));
     ENSURE(type, NOT_FOUND, "'%s' has no 'model_type'; gemma3_text and llama are supported", s->what);
-    if (archs && archs->kind == GLIA_JSON_ARRAY && archs->size && archs->items[0].kind == GLIA_JSON_STRING)
-        arch = archs->items[0].string;
+    ENSURE(!archs || (archs->kind == GLIA_JSON_ARRAY && (!archs->size || archs->items[0].kind == GLIA_JSON_STRING)), INVALID,
+           "'%s':%d:%d: 'architectures' must be a list of names", s->what, archs->line, archs->column);
+    if (archs && archs->size) arch = archs->items[0].string;
     for (int f = 0; f < MODEL_FAMILY_COUNT; f++) {
         const config_family *family = config_family_get((model_family)f);
         if (strcmp(family->hf_type, type) != 0) continue;

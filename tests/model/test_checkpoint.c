@@ -165,6 +165,7 @@ TEST(checkpoint, an_index_that_disagrees_with_its_files_is_corrupt)
         { "{\"weight_map\":{\"a\":\"model-1.safetensors\",\"c\":\"model-2.safetensors\"}}", "tensor 'c' is not in any" },
         { "{\"weight_map\":{\"a\":\"model-2.safetensors\",\"b\":\"model-1.safetensors\"}}",
           "tensor 'a' should be in 'model-2.safetensors', it is in 'model-1.safetensors'" },
+        { "{\"weight_map\":{}}", "its 'weight_map' names no tensor" },
         { "{\"weight_map\":{\"a\":\"../model-1.safetensors\"}}", "the file of tensor 'a' must be a plain name" },
         { "{\"weight_map\":{\"a\":\"..\"}}", "must be a plain name" },
         { "{\"weight_map\":{\"a\":5}}", "must be a plain name" },
