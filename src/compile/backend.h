@@ -5,8 +5,9 @@
 
 #include "compile/lower/lower.h"
 
-// EXHAUSTED, with place and both values, for more instructions than a program has and for tensors larger than the HBM of a core.
-GLIA_MUST_USE glia_status judge_module(const ir_module *m, const hw_chip *chip, int lnc);
+// EXHAUSTED, with place and both values: more instructions than a program has, inputs and outputs larger than a chip's HBM.
+GLIA_MUST_USE glia_status judge_calls(const ir_module *m);
+GLIA_MUST_USE glia_status judge_tensors(const ir_module *m, const hw_chip *chip);
 // Gives every tile of `f` an address; spills to HBM what does not fit, the tile with the farthest next use first.
 // EXHAUSTED when one instruction's operands alone exceed SBUF.
 GLIA_MUST_USE glia_status place_run(lower_module *m, tile_function *f);

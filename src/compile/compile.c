@@ -86,7 +86,8 @@ static glia_status check_hazards(isa_program *p)
 
 static glia_status run_backend(lower_module *lm, const compile_options *o)
 {
-    TRY(lower_run(lm));
+    TRY(lower_run(lm));                     // its refusals say more of an op than the sum of all tensors does
+    TRY(judge_tensors(lm->ir, lm->chip));
     for (uint32_t c = 0; c < lm->core_count; c++)
         for (uint32_t k = 0; k < lm->functions[c].count; k++) TRY(place_run(lm, lm->functions[c].items[k]));
     emit_run(lm);
@@ -104,7 +105,7 @@ glia_status compile_module(ir_module *m, const compile_options *o, isa_program *
     ENSURE(hw_lnc_is_legal(o->chip, lnc), INVALID, "logical core size %d; '%s' has 1 to %d\nhint: pass --lnc 1", lnc, o->chip->target,
            (int)hw_int(o->chip->lnc_max));
     TRY(ir_verify(m));
-    TRY(judge_module(m, o->chip, lnc));
+    TRY(judge_calls(m));
     show_ir(o, "verify", m);
     TRY(pass_simplify(m, o));
     show_ir(o, "simplify", m);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What no pass should begin with: a graph that calls make longer than any program, tensors that no core has room for.
-// Judged on the graph as it was read, in time that follows its text. What single instructions may be is lower/bounds.c's.
+// What no pass should begin with: a graph that calls make longer than any program, tensors that no chip has room for.
+// Judged on the graph, in time that follows its text. What single instructions may be is lower/bounds.c's; what else is in
+// the HBM of a logical core, and whether there is room beside it, is the runtime's.
 #include "compile/backend.h"
 
 #include <inttypes.h>
@@ -66,28 +67,25 @@ static bool is_aliased(const ir_module *m, int output)
     return false;
 }
 
-static glia_status judge_tensors(const ir_module *m, const hw_chip *chip, int lnc)
+glia_status judge_tensors(const ir_module *m, const hw_chip *chip)
 {
     const ir_inst *root = m->entry->root;
     tensors t = { 0 };
-    hw_core core;
     for (uint32_t k = 0; k < m->entry->params.count; k++) count_tensor(&t, m->entry->params.items[k], &m->entry->params.items[k]->shape);
     for (int k = 0; k < (root->shape.is_tuple ? root->shape.tuple_size : 1); k++)
         if (!is_aliased(m, k)) count_tensor(&t, root->op == IR_TUPLE ? root->operands[k] : root, ir_shape_element(&root->shape, k));
     if (!t.largest) return GLIA_OK;
-    TRY(hw_core_of(chip, lnc, &core));
-    const uint64_t room = core.hbm_bytes > core.microcode_bytes ? core.hbm_bytes - core.microcode_bytes : 0;
-    ENSURE(t.bytes <= room, EXHAUSTED, "%s:%d:%d: inputs and outputs of '%s' take %" PRIu64 " bytes, '%s' alone %" PRIu64 "; a logical core of %s with %d physical ones "
-           "has %" PRIu64 " bytes of HBM besides microcode\nhint: compile it for parts of the tensors, or for a chip with more HBM",
-           t.largest->loc.file, t.largest->loc.line, t.largest->loc.column, m->name, t.bytes, t.largest->name, t.largest_bytes, chip->target, lnc, room);
+    const double room = hw_value(chip->hbm_bytes);
+    ENSURE((double)t.bytes <= room, EXHAUSTED, "%s:%d:%d: inputs and outputs of '%s' take %" PRIu64 " bytes, '%s' alone %" PRIu64 "; %s has %.0f bytes of HBM\n"
+           "hint: compile it for parts of the tensors", t.largest->loc.file, t.largest->loc.line, t.largest->loc.column, m->name, t.bytes,
+           t.largest->name, t.largest_bytes, chip->target, room);
     return GLIA_OK;
 }
 
-glia_status judge_module(const ir_module *m, const hw_chip *chip, int lnc)
+glia_status judge_calls(const ir_module *m)
 {
     uint64_t *size = glia_alloc(glia_array_bytes(m->computations.count + 1, sizeof *size));
     glia_status s = judge_size(m, size);
     glia_free(size);
-    TRY(s);
-    return judge_tensors(m, chip, lnc);
+    return s;
 }

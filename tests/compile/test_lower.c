@@ -266,18 +266,11 @@ TEST(lower, calls_that_multiply_are_refused_with_place_and_counts)
                  "brings 'c18' to 1310717 instructions with its calls written out; at most 1048576 are compiled");
 }
 
-TEST(lower, tensors_that_no_core_has_room_for_are_refused_with_both_sizes)
+TEST(lower, tensors_that_no_chip_has_room_for_are_refused_with_both_sizes)
 {
-    static const struct { const char *text, *says; } cases[] = {
-        { "HloModule m\nENTRY e { c = f32[] constant(1)\n ROOT r = f32[1000000,1000000] broadcast(c), dimensions={}\n}",
-          "test.hlo.txt:3:7: inputs and outputs of 'm' take 4000000000000 bytes, 'r' alone 4000000000000; a logical core of trn2 with 1 physical ones has " },
-        { "HloModule m\nENTRY e { a = bf16[100000,100000] parameter(0)\n b = bf16[100000,100000] parameter(1)\n"
-          " ROOT r = bf16[100000,100000] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}",
-          "take 60000000000 bytes, 'a' alone 20000000000; a logical core of trn2" },
-    };
-    for (size_t k = 0; k < COUNT_OF(cases); k++) {
-        const check_options o = { .target = "trn2", .lnc = 1 };
-        isa_program *p = NULL;
-        EXPECT_FAILS(check_compile(cases[k].text, &o, &p), EXHAUSTED, cases[k].says);
-    }
+    const char *text = "HloModule m\nENTRY e { a = f32[60000,60000] parameter(0)\n b = f32[60000,50000] parameter(1)\n"
+                       " ROOT r = (f32[60000,60000], f32[60000,50000]) tuple(a, b)\n}";
+    const check_options o = { .target = "trn1", .lnc = 1 };
+    isa_program *p = NULL;
+    EXPECT_FAILS(check_compile(text, &o, &p), EXHAUSTED, "test.hlo.txt:2:11: inputs and outputs of 'm' take 52800000000 bytes, 'a' alone 14400000000; trn1 has 34359738368 bytes of HBM");
 }
