@@ -14,10 +14,12 @@ import os
 import pathlib
 import pty
 import re
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 GLIA = pathlib.Path(sys.argv[1]).resolve()
 DATA = pathlib.Path(__file__).resolve().parent / "data"
@@ -79,13 +81,19 @@ def neff_of_defaults(layer, folder):
     return (folder / "defaults.neff").read_bytes()
 
 
-def on_terminal(*args):
-    """What a terminal sees on stderr."""
+def on_terminal(*args, stopped=0):
+    """What a terminal sees on stderr. `stopped`: the program stands still for so many seconds soon after its start, so
+    that its step takes long on any machine."""
     pid, fd = pty.fork()
     if pid == 0:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
         os.execv(GLIA, ["glia", *map(str, args)])
+    if stopped:
+        time.sleep(0.1)
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(stopped)
+        os.kill(pid, signal.SIGCONT)
     seen = b""
     while True:
         try:
@@ -102,7 +110,7 @@ def on_terminal(*args):
 def progress(folder):
     """A step of seconds that cannot say how far it is shows a line with the seconds, on a terminal only, and takes it away."""
     long = ("time", "--config", DATA / "llama-3-8b.json", "--phase", "prefill", "--tokens", "512", "--no-cache")
-    seen = on_terminal(*long)
+    seen = on_terminal(*long, stopped=1)
     check(b"compiling, " in seen and seen.endswith(b"\r\x1b[K"), f"progress on a terminal: {seen[-200:]}")
     check(on_terminal(*long, "-q") == b"", "--quiet shows progress")
     check(glia(*long).stderr == "", "progress where there is no terminal")
