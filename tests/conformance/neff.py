@@ -58,12 +58,15 @@ def main(folder):
     assert named, "no activation of the MLP in the disassembly"
     assemble(text[:named.start()] + named.group(0).replace(f"func={named.group(1)}", "func=copy") + text[named.end():])
     original = path.read_bytes()
-    path.write_bytes(again.read_bytes())
-    path.with_name("model.sha256").write_text(hashlib.sha256(again.read_bytes()).hexdigest())
+
+    def put_into_cache(neff):
+        path.write_bytes(neff)
+        path.with_name("model.sha256").write_text(f"{hashlib.sha256(neff).hexdigest()} {path.parent.name}\n")
+
+    put_into_cache(again.read_bytes())
     second = generate(model, cache)
     assert second["ids"] != first["ids"], f"the changed NEFF writes the same tokens: {first['ids']}"
-    path.write_bytes(original)
-    path.with_name("model.sha256").write_text(hashlib.sha256(original).hexdigest())
+    put_into_cache(original)
     assert generate(model, cache)["ids"] == first["ids"], "the original NEFF no longer writes the same tokens"
     print(f"one instruction changed: {named.group(0).strip()[:100]}\n  {first['ids'][:8]} became {second['ids'][:8]}")
 
