@@ -111,6 +111,7 @@ static void run(const char *hlo, const check_options *o, capture *cap)
     int outputs = 0;
     EXPECT_OK(ir_eval(m, in, inputs, arena, &(ir_eval_options){ .precise = true }, &want, &outputs));
     EXPECT_OK(dev_execute(loaded, &eo));
+    for (uint32_t t = 0; t < p->tensors.count; t++) dev_buffer_release(&memory[t]);     // what bound mode packed
 
     int seen = 0;
     const double tolerance = o->tolerance != 0 ? o->tolerance : 1e-5;

@@ -278,8 +278,9 @@ def main(folder):
     # More than this host gives: a sentence and exit code 6, before it is tried and when it fails.
     big = folder / "big.hlo.txt"
     big.write_text("HloModule big\nENTRY e { a = f32[8192,8192] parameter(0)\n ROOT r = f32[8192,8192] negate(a)\n}\n")
-    limited = subprocess.run(["bash", "-c", f"ulimit -v 700000; '{GLIA}' run '{big}' --random 1"], capture_output=True, text=True, check=False)
-    check(limited.returncode == 6 and "512.0 MiB" in limited.stderr and "are available" in limited.stderr, f"run past ulimit -v: exit {limited.returncode}: {limited.stderr[:300]}")
+    if b"__asan_init" not in GLIA.read_bytes():     # which reserves more than any limit by itself
+        limited = subprocess.run(["bash", "-c", f"ulimit -v 700000; '{GLIA}' run '{big}' --random 1"], capture_output=True, text=True, check=False)
+        check(limited.returncode == 6 and "512.0 MiB" in limited.stderr and "are available" in limited.stderr, f"run past ulimit -v: exit {limited.returncode}: {limited.stderr[:300]}")
 
     # Bad input: what, where, both values, what to do.
     refuses(2, ["--targte", "--target"], "compile", layer, "-o", neff, "--targte", "trn2")
