@@ -291,16 +291,7 @@ glia_status lower_attention(lower *l, const fused_attention *a)
     TRY(dot_prepare(l, out, &pv, &left[1], &right[1]));
     BUG_ON(pv.n > DOT_N);   // fuse.c leaves those apart
     store *st = store_rows(l, out->shape.dtype, qk.batch, qk.m, pv.n);
-    value *v = lower_value(l, out);
-    *v = (value){ .store = st, .dtype = out->shape.dtype, .rank = out->shape.rank };
-    int64_t step = 1;
-    for (int d = out->shape.rank - 1; d >= 0; d--) {
-        if (d == out->shape.rank - 1 - pv.rhs.nx) step = 1;
-        v->dims[d] = out->shape.dims[d];
-        if (d >= out->shape.rank - pv.rhs.nx) v->cs[d] = step;
-        else v->rs[d] = step;
-        step *= out->shape.dims[d];
-    }
+    value_in_rows(lower_value(l, out), st, &out->shape, out->shape.rank - pv.rhs.nx);
     const int64_t tokens = a->scores->shape.dims[a->scores->shape.rank - 2];
     for (int t = 0; t < st->tile_count; t++) {
         const int64_t b = t / st->tiles_per_block, mt = t % st->tiles_per_block;

@@ -691,21 +691,12 @@ glia_status lower_dot(lower *l, const ir_inst *i)
     const bool wide = (uint64_t)w.n * (uint64_t)num_size(i->shape.dtype) > DOT_WIDE_BYTES;
     value *out = lower_value(l, i);
     dot_target to = { 0 };
-    *out = (value){ .rank = i->shape.rank, .dtype = i->shape.dtype };
     if (split || wide) {
         to.hbm = l->want[i->id] ? l->want[i->id] : store_hbm(l, "dot", i->shape.dtype, (uint64_t)(w.batch * w.m * w.n));
         value_linear(out, to.hbm, &i->shape);
         return emit_hbm_result(&w, &to, block);
     }
     to.rows = store_rows(l, i->shape.dtype, w.batch, w.m, w.n);
-    out->store = to.rows;
-    int64_t step = 1;
-    for (int d = i->shape.rank - 1; d >= 0; d--) {
-        out->dims[d] = i->shape.dims[d];
-        if (d == i->shape.rank - w.rhs.nx - 1) step = 1;
-        if (d >= i->shape.rank - w.rhs.nx) out->cs[d] = step;
-        else out->rs[d] = step;
-        step *= i->shape.dims[d];
-    }
+    value_in_rows(out, to.rows, &i->shape, i->shape.rank - w.rhs.nx);
     return emit_rows_result(&w, &to, block);
 }

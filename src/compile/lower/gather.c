@@ -57,16 +57,7 @@ static store *plan_result(gather *g)
 {
     const ir_shape *shape = &g->i->shape;
     store *s = store_rows(g->l, shape->dtype, 1, g->rows, g->width);
-    value *out = lower_value(g->l, g->i);
-    *out = (value){ .store = s, .dtype = shape->dtype, .rank = shape->rank };
-    int64_t step = 1;
-    for (int d = shape->rank - 1; d >= 0; d--) {
-        if (d == g->index_rank - 1) step = 1;
-        out->dims[d] = shape->dims[d];
-        if (d < g->index_rank) out->rs[d] = step;
-        else out->cs[d] = step;
-        step *= shape->dims[d];
-    }
+    value_in_rows(lower_value(g->l, g->i), s, shape, g->index_rank);
     return s;
 }
 

@@ -118,17 +118,9 @@ static glia_status emit_extreme(row_site *s, isa_alu alu)
 
 static glia_status emit_clamp(row_site *s)
 {
-    row_source lo, x, hi;
-    TRY(row_operand(s, 0, &lo));
-    TRY(row_operand(s, 1, &x));
-    TRY(row_operand(s, 2, &hi));
     bool fits = true;
     for (int k = 0; k < 3; k++) fits = fits && range_fits_fp32(range_of(s->i->operands[k]));
-    row_source t = { 0 };
-    row_temporary(s, fits ? NUM_F32 : s->i->shape.dtype, &t.o);
-    row_binary(s, t.o, x, lo, ISA_ALU_MAXIMUM, true, !fits);
-    row_binary(s, s->dst, t, hi, ISA_ALU_MINIMUM, true, !fits);
-    return GLIA_OK;
+    return row_clamp(s, fits ? NUM_F32 : s->i->shape.dtype, !fits);
 }
 
 static glia_status emit_negate(row_site *s)

@@ -134,13 +134,8 @@ static bool writes_result(const lower *l, const ir_inst *i)
 // Is this value the whole of a parameter's tensor, updated in place?
 static bool is_parameter(const value *v, const ir_shape *shape, int *parameter)
 {
-    if (!v->store || v->store->kind != STORE_HBM || v->store->parameter < 0 || v->col || v->dyn_count || v->dtype != v->store->dtype) return false;
+    if (!v->store || v->store->kind != STORE_HBM || v->store->parameter < 0 || v->col || !value_is_linear(v)) return false;
     if (v->store->packed_block || v->store->elements != (uint64_t)ir_shape_elements(shape)) return false;
-    int64_t step = 1;
-    for (int d = v->rank - 1; d >= 0; d--) {
-        if (v->dims[d] != 1 && v->cs[d] != step) return false;
-        step *= v->dims[d];
-    }
     *parameter = v->store->parameter;
     return true;
 }
@@ -216,12 +211,7 @@ static glia_status argument(lower *l, const ir_inst *call, int k, bool overwritt
 {
     const ir_inst *a = call->operands[k];
     TRY(value_to_hbm(l, a, lower_value(l, a), out));
-    bool linear = out->dyn_count == 0 && out->dtype == out->store->dtype;
-    int64_t step = 1;
-    for (int d = out->rank - 1; d >= 0 && !out->store->packed_block; d--) {
-        linear = linear && (out->dims[d] == 1 || out->cs[d] == step);
-        step *= out->dims[d];
-    }
+    const bool linear = out->store->packed_block ? out->dyn_count == 0 && out->dtype == out->store->dtype : value_is_linear(out);
     bool needed = false;
     if (overwritten) {
         needed = out->store->constant || (l->is_entry && out->store->parameter >= 0 && !has_alias(l, out->store->parameter)) ||
@@ -268,9 +258,7 @@ glia_status lower_call(lower *l, const ir_inst *i)
     }
     TRY(leave_sbuf(l, i));
     value *args = ARENA_ARRAY(l->m->arena, value, (size_t)i->operand_count);
-    for (int k = 0; k < i->operand_count; k++) {
-        TRY(argument(l, i, k, d->overwrites[k], &args[k]));
-    }
+    for (int k = 0; k < i->operand_count; k++) TRY(argument(l, i, k, d->overwrites[k], &args[k]));
     value *out = lower_value(l, i);
     *out = (value){ .rank = i->shape.rank, .dtype = i->shape.dtype };
     value *results = ARENA_ARRAY(l->m->arena, value, (size_t)d->result_count);

@@ -191,6 +191,8 @@ int store_tile_rows(const store *s, int tile);          // partitions of tile i
 int64_t store_tile_first(const store *s, int tile);     // its first row
 void value_linear(value *v, store *s, const ir_shape *shape);   // row-major view of an HBM store
 bool value_is_splat(const value *v);
+// A view of a new ROWS store: the first `row_rank` dims walk its rows, the others its columns, both row-major.
+void value_in_rows(value *v, store *s, const ir_shape *shape, int row_rank);
 bool value_is_linear(const value *v);           // HBM: row-major, without gaps and dynamic terms, as it is stored
 // The number of leading dims that walk rows in canonical order over the whole store; -1 if it does not.
 int value_row_rank(const value *v);

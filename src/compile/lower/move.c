@@ -68,14 +68,8 @@ glia_status lower_dynamic_update(lower *l, const ir_inst *i)
     const value *x = lower_value(l, base), *update = lower_value(l, i->operands[1]);
     value h;
     TRY(value_to_hbm(l, base, x, &h));
-    int64_t step = 1;
-    bool linear = true;
-    for (int d = h.rank - 1; d >= 0; d--) {
-        linear = linear && (h.dims[d] == 1 || h.cs[d] == step);
-        step *= h.dims[d];
-    }
     const bool in_place = x->store && x->store->kind == STORE_HBM && !store_lives(l, i->id, x->store) && may_overwrite(l, i, x->store);
-    if (!in_place || !linear || h.dyn_count || h.dtype != h.store->dtype) {
+    if (!in_place || !value_is_linear(&h)) {
         // The old value lives on: update a copy.
         store *copy = store_hbm(l, "updated", i->shape.dtype, (uint64_t)ir_shape_elements(&i->shape));
         TRY(value_store(l, i, &h, copy, 0));

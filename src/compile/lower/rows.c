@@ -182,17 +182,7 @@ glia_status lower_row_op(lower *l, const ir_inst *i)
     l->pending_blocks = p.blocks;
     l->pending_block_rows = p.block_rows;
     TRY(lower_judge_rows(l, i, (double)p.blocks * (double)p.block_rows, (double)cols));
-    value *v = lower_value(l, i);
-    *v = (value){ .store = store_rows(l, i->shape.dtype, p.blocks, p.block_rows, cols), .dtype = i->shape.dtype,
-                  .rank = i->shape.rank };
-    int64_t step = 1;
-    for (int d = i->shape.rank - 1; d >= 0; d--) {
-        if (d == p.row_rank - 1) step = 1;
-        v->dims[d] = i->shape.dims[d];
-        if (d < p.row_rank) v->rs[d] = step;
-        else v->cs[d] = step;
-        step *= i->shape.dims[d];
-    }
+    value_in_rows(lower_value(l, i), store_rows(l, i->shape.dtype, p.blocks, p.block_rows, cols), &i->shape, p.row_rank);
     VEC_PUSH(&l->pending) = i;
     return GLIA_OK;
 }
@@ -431,16 +421,15 @@ static glia_status emit_convert(row_site *s)
     return GLIA_OK;
 }
 
-static glia_status emit_clamp(row_site *s)
+glia_status row_clamp(row_site *s, num_dtype between, bool exact)
 {
-    row_source lo, x, hi;
+    row_source lo, x, hi, t = { 0 };
     TRY(row_operand(s, 0, &lo));
     TRY(row_operand(s, 1, &x));
     TRY(row_operand(s, 2, &hi));
-    row_source t = { 0 };
-    row_temporary(s, NUM_F32, &t.o);
-    row_binary(s, t.o, x, lo, ISA_ALU_MAXIMUM, true, false);
-    row_binary(s, s->dst, t, hi, ISA_ALU_MINIMUM, true, false);
+    row_temporary(s, between, &t.o);
+    row_binary(s, t.o, x, lo, ISA_ALU_MAXIMUM, true, exact);
+    row_binary(s, s->dst, t, hi, ISA_ALU_MINIMUM, true, exact);
     return GLIA_OK;
 }
 
@@ -667,7 +656,7 @@ static glia_status emit_op(row_site *s)
     case IR_DIVIDE: return emit_divide(s);
     case IR_COMPARE: return emit_compare(s);
     case IR_SELECT: return emit_select(s);
-    case IR_CLAMP: return emit_clamp(s);
+    case IR_CLAMP: return row_clamp(s, NUM_F32, false);
     case IR_CONVERT: return emit_convert(s);
     case IR_REDUCE: return emit_reduce(s);
     case IR_CONCATENATE: return emit_concatenate(s);

@@ -35,5 +35,7 @@ void row_copy_where(row_site *s, tile_operand dst, tile_operand src, tile_operan
 isa_alu row_compare_alu(ir_compare_direction d);
 // dst = x alu y for any mix of tensors, columns and constants.
 void row_binary(row_site *s, tile_operand dst, row_source x, row_source y, isa_alu alu, bool commutes, bool exact);
+// The site's clamp, by way of a value of type `between`.
+GLIA_MUST_USE glia_status row_clamp(row_site *s, num_dtype between, bool exact);
 
 #endif

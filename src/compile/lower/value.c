@@ -69,6 +69,19 @@ void value_linear(value *v, store *s, const ir_shape *shape)
     }
 }
 
+void value_in_rows(value *v, store *s, const ir_shape *shape, int row_rank)
+{
+    *v = (value){ .store = s, .dtype = s->dtype, .rank = shape->rank };
+    int64_t step = 1;
+    for (int d = shape->rank - 1; d >= 0; d--) {
+        if (d == row_rank - 1) step = 1;
+        v->dims[d] = shape->dims[d];
+        if (d < row_rank) v->rs[d] = step;
+        else v->cs[d] = step;
+        step *= shape->dims[d];
+    }
+}
+
 bool value_is_splat(const value *v)
 {
     return !v->store && !v->elements;
