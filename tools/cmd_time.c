@@ -3,7 +3,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/thread.h"
 #include "chips.h"
@@ -220,8 +219,7 @@ static glia_status from_input(timed *x)
     if (x->o->config) return from_config(x);
     glia_status missing = glia_map_open(x->path, &map);
     if (missing) {
-        struct stat st;
-        if (stat(x->path, &st) != 0 || !S_ISDIR(st.st_mode)) return missing;
+        if (!glia_is_dir(x->path)) return missing;
         glia_status_destroy(missing);
         return from_config(x);
     }

@@ -122,11 +122,17 @@ bool glia_is_dir(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static glia_status check_folder(const char *path)
+char *glia_folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    char *dir = slash == path ? glia_strdup("/") : slash ? strndup(path, (size_t)(slash - path)) : glia_strdup(".");
-    if (!dir) return glia_file_failure("written", path, ENOMEM);
+    char *dir = glia_strdup(!slash ? "." : slash == path ? "/" : path);
+    if (slash && slash != path) dir[slash - path] = 0;
+    return dir;
+}
+
+static glia_status check_folder(const char *path)
+{
+    char *dir = glia_folder_of(path);
     struct stat st;
     int error = stat(dir, &st) != 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
     if (!error && access(dir, W_OK | X_OK) != 0) error = errno;

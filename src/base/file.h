@@ -25,6 +25,7 @@ GLIA_MUST_USE glia_status glia_file_replace(const char *path, glia_span bytes);
 GLIA_MUST_USE glia_status glia_dir_create(const char *path);                // with parents
 bool glia_file_exists(const char *path);
 bool glia_is_dir(const char *path);
+char *glia_folder_of(const char *path);     // "." where the path names none; the caller frees it with glia_free
 // Whether a file could be written at `path` now: the folder is there and takes files, or what is there takes bytes. For
 // commands that compute long before they write. The file is not made.
 GLIA_MUST_USE glia_status glia_file_check_writable(const char *path);

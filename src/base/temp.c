@@ -67,21 +67,13 @@ static int create_unique(glia_temp *t)
     return -1;
 }
 
-static char *folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    char *dir = glia_strdup(!slash ? "." : slash == path ? "/" : path);
-    if (slash && slash != path) dir[slash - path] = 0;
-    return dir;
-}
-
 glia_status glia_temp_create(const char *path, glia_links links, glia_temp *out)
 {
     char *real = links == GLIA_LINKS_FOLLOW ? realpath(path, NULL) : NULL;
     glia_temp t = {.fd = -1, .target = glia_strdup(real ? real : path)};
     free(real);
     *out = (glia_temp){.fd = -1};
-    t.dir = folder_of(t.target);
+    t.dir = glia_folder_of(t.target);
     remove_abandoned(t.dir);
     t.fd = create_unique(&t);
     if (t.fd < 0) {

@@ -54,8 +54,7 @@ glia_status compile_cache_root(glia_strbuf *out)
         glia_putf(out, "%s/glia", xdg);
         return GLIA_OK;
     }
-    struct stat st;
-    if (home && stat(home, &st) == 0 && S_ISDIR(st.st_mode)) {      // nobody's home is made here
+    if (home && glia_is_dir(home)) {      // nobody's home is made here
         glia_putf(out, "%s/.cache/glia", home);
         return GLIA_OK;
     }

@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/arena.h"
 #include "base/file.h"
@@ -190,9 +189,7 @@ static const char *trimmed(glia_arena *arena, const char *path)
 
 static glia_status open_any(model_checkpoint *cp)
 {
-    struct stat st;
-    const bool folder = stat(cp->path, &st) == 0 && S_ISDIR(st.st_mode);
-    TRY(folder ? open_folder(cp, cp->path) : open_file(cp, cp->path));
+    TRY(glia_is_dir(cp->path) ? open_folder(cp, cp->path) : open_file(cp, cp->path));
     return cp->by_name ? GLIA_OK : index_tensors(cp);
 }
 

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/strbuf.h"
@@ -196,18 +195,12 @@ void model_rope_inv_freq(const model_config *c, model_layer_kind kind, double *o
     }
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 glia_status model_config_read_json(const char *path, model_config *out)
 {
     glia_strbuf name = { 0 };
     glia_map map;
     glia_put(&name, path);
-    if (is_folder(path)) glia_put(&name, "/config.json");
+    if (glia_is_dir(path)) glia_put(&name, "/config.json");
     glia_status s = glia_map_open(glia_strbuf_str(&name), &map);
     if (!s) {
         s = model_config_parse_json(map.bytes, glia_strbuf_str(&name), out);
@@ -220,13 +213,10 @@ glia_status model_config_read_json(const char *path, model_config *out)
 // The folder of a single .safetensors file, or the checkpoint's own.
 static glia_status read_beside(const char *path, model_config *out)
 {
-    if (is_folder(path)) return model_config_read_json(path, out);
-    const char *slash = strrchr(path, '/');
-    glia_strbuf folder = { 0 };
-    if (slash) glia_put_bytes(&folder, path, slash == path ? 1 : (size_t)(slash - path));
-    else glia_put(&folder, ".");
-    glia_status s = model_config_read_json(glia_strbuf_str(&folder), out);
-    glia_strbuf_fini(&folder);
+    if (glia_is_dir(path)) return model_config_read_json(path, out);
+    char *folder = glia_folder_of(path);
+    glia_status s = model_config_read_json(folder, out);
+    glia_free(folder);
     return s;
 }
 
