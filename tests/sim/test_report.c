@@ -83,17 +83,24 @@ TEST(report, no_program_uses_more_than_all_of_the_bandwidth)
             }
 }
 
+// The report as JSON, read back. The text is the caller's, as is the arena.
+static const glia_json *json_of(const sim_result *r, glia_arena *arena, glia_strbuf *text)
+{
+    glia_json_writer w = glia_json_writer_of(text, true);
+    sim_json(r, &w);
+    glia_json *root;
+    EXPECT_OK(glia_json_parse(arena, glia_strbuf_span(text), "json", &root));
+    return root;
+}
+
 // Integers in the file are integers: nobody has to guess whether 1e+01 is a count.
 TEST(report, what_is_counted_is_written_as_a_whole_number)
 {
     kit k = kit_create(&hw_trainium2, 1);
     AUTO(sim_result) r = simulate(&k, sim_options_default(), 6);
     glia_strbuf text = { 0 };
-    glia_json_writer w = glia_json_writer_of(&text, true);
-    sim_json(r, &w);
     AUTO(glia_arena) arena = glia_arena_create();
-    glia_json *root;
-    EXPECT_OK(glia_json_parse(arena, glia_strbuf_span(&text), "json", &root));
+    const glia_json *root = json_of(r, arena, &text);
     static const char *const units[] = { "", "B", "flop", "cycles" };
     int counted = 0;
 #define METRIC(name, unit, kind, source, text)                                                                         \
@@ -177,11 +184,8 @@ TEST(report, json_holds_every_metric_and_the_named_fields)
     kit k = kit_create(&hw_trainium2, 1);
     AUTO(sim_result) r = simulate(&k, sim_options_default(), 3);
     glia_strbuf text = { 0 };
-    glia_json_writer w = glia_json_writer_of(&text, true);
-    sim_json(r, &w);
     AUTO(glia_arena) arena = glia_arena_create();
-    glia_json *root;
-    EXPECT_OK(glia_json_parse(arena, glia_strbuf_span(&text), "json", &root));
+    const glia_json *root = json_of(r, arena, &text);
 #define METRIC(name, unit, kind, source, text)                                                                               \
     EXPECT_NEAR(glia_json_find(root, #name)->number, sim_metric(r, #name), 1e-12 * fabs(sim_metric(r, #name)));
 #include "sim/metrics.def"
